@@ -1091,7 +1091,7 @@ export type QlogLimits = {
 } & (QlogLimitsTrace | QlogLimitsTraces);
 
 export type QlogLimitsTrace = {
-  /** What was assumed because the log lacks an event, in sentences. */
+  /** Assumptions that were necessary because the log lacks an event, in sentences. */
   assumed: Array<string>;
   /** logged: as the server's send loop logged it; scheduler_calls: computed, with the calls of our server's scheduler; computed: from events of any stack. */
   basis: "logged" | "scheduler_calls" | "computed";
@@ -1100,7 +1100,7 @@ export type QlogLimitsTrace = {
   /** From the first packet to the last event. */
   duration_ms: number;
   file: string;
-  /** What held the sender back from when to when, on the log's clock, in order and without gaps. */
+  /** The restraints, each with its interval, on the log's clock, in order and without gaps. */
   spans: Array<{
     by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
     from_ms: number;
@@ -1811,7 +1811,7 @@ export type StressVisited = {
 
 /** The output of `utmost compare --json` and `utmost play --json`: page loads, and statistics of each scheme in each setting (network, send buffer, congestion control, HTTP version, queue, round trip, rate, loss, cross traffic, push policy, gate, hints, use of signals). Times are milliseconds from the first request. */
 export type Study = {
-  /** The scheme that speedups are relative to. Absent where nothing is compared. */
+  /** The baseline of speedups. Absent where nothing is compared. */
   baseline?: string;
   /** Each scheme against the baseline. */
   comparisons: Array<StudyComparison>;
@@ -2033,7 +2033,7 @@ export type StudyProbability = number | null;
 /** Everything that is needed to repeat the results. `compare` adds what was studied. */
 export type StudyProvenance = {
   argv: Array<string>;
-  /** The scheme that speedups are relative to. Manifests of old mean rr. */
+  /** The baseline of speedups. Manifests of old mean rr. */
   baseline?: string;
   boring: string;
   client_receive_bytes?: Record<string, unknown> | null;

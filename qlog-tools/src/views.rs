@@ -125,15 +125,15 @@ pub fn unusable(trace: &Trace) -> Option<String> {
     Some(format!("{}: {cause}", trace.label()))
 }
 
-/// Why a client's log does not tell which bytes waited for earlier ones; `None` when it does.
+/// Why a client's log does not show which bytes waited for earlier ones; `None` if it does.
 pub fn no_waits(trace: &Trace) -> Option<&'static str> {
     no_streams(trace).or((trace.counts.tcp_pieces > 0).then_some(IN_ORDER))
 }
 
-/// Stacks that have no event for what they declare lost; quiche's newer metrics count it all the same.
+/// Stacks without an event for lost packets; quiche's newer metrics count them all the same.
 const WITHOUT_LOSSES: [&str; 2] = ["quiche", "utmost"];
 
-/// How many packets were declared lost; `None` where the stack does not log that, which a sender's retransmissions tell too.
+/// The number of packets declared lost; `None` if the stack does not log that, which a sender's retransmissions also reveal.
 pub fn packets_lost(trace: &Trace) -> Option<u64> {
     let lost = trace.counts.packets_lost;
     let is_silent =
@@ -157,7 +157,7 @@ fn has_sent_again(trace: &Trace) -> bool {
     trace.streams.iter().any(|stream| stream.retransmitted_bytes > 0)
 }
 
-/// Whether its STREAM frames do not say how long they are, as mvfst's newer logs do not.
+/// Whether its STREAM frames lack lengths, as in mvfst's newer logs.
 fn has_no_lengths(trace: &Trace) -> bool {
     trace.counts.frames_without_length > 0 && trace.unique_stream_bytes() == 0
 }
@@ -231,7 +231,7 @@ mod tests {
         };
         assert_eq!(of("quic-go", Vantage::Server, 0, 0), "0 lost");
         assert_eq!(of("quic-go", Vantage::Server, 0, 500), "losses not logged");
-        // What a client saw again its server sent again.
+        // // Repeated bytes at a client were retransmitted by its server.
         assert_eq!(of("quic-go", Vantage::Client, 0, 500), "0 lost");
         assert_eq!(of("quiche", Vantage::Client, 0, 0), "losses not logged");
         assert_eq!(of("quiche", Vantage::Server, 8, 500), "8 lost");
