@@ -5,7 +5,7 @@ use crate::limits::PLACES_MAX;
 use schedulers::{Condition, FACTS, Kind};
 use toml::{Table, Value};
 
-/// One condition, or a list of which any must hold. `at`: where it stands.
+/// One condition, or a list of which any must be true. `at`: its place in the text.
 pub(crate) fn conditions(value: &Value, at: usize) -> Result<Vec<Condition>, Fault> {
     match value {
         Value::Table(table) => Ok(vec![condition(table, at)?]),

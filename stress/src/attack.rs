@@ -11,7 +11,7 @@ pub struct Attack {
     pub name: &'static str,
     /// The attacker's script.
     pub text: &'static str,
-    /// The close codes of HTTP/3 or HTTP/2 that the server may answer with; none: it must not close the connection with one.
+    /// The close codes of HTTP/3 or HTTP/2 that the server may use; empty if it must not close the connection with one.
     pub(crate) codes: &'static [u64],
     pub(crate) way: Way,
 }
@@ -23,7 +23,7 @@ pub(crate) enum Way {
     Quic(fn(&[File]) -> Box<dyn Script>),
     /// Over TCP, with this number of connections.
     Tcp(usize, MakeScript),
-    /// The same, with WebSockets with which the backend does this.
+    /// The same, with WebSockets that the backend treats in this way.
     Tunnels(usize, MakeScript, Talk),
 }
 
@@ -33,7 +33,7 @@ impl Attack {
         matches!(self.way, Way::Tcp(..) | Way::Tunnels(..))
     }
 
-    /// Whether the server's backend takes part in it.
+    /// Whether the server's backend participates.
     pub fn needs_backend(&self) -> bool {
         matches!(self.way, Way::Tunnels(..))
     }
@@ -42,13 +42,13 @@ impl Attack {
 /// `ENHANCE_YOUR_CALM` (RFC 9113, 7).
 const CALM: u64 = 0xb;
 
-/// `FLOW_CONTROL_ERROR` (RFC 9113, 6.9.1), of a client that heeds no window.
+/// `FLOW_CONTROL_ERROR` (RFC 9113, 6.9.1), for a client that ignores windows.
 const FLOW_CONTROL: u64 = 0x3;
 
 /// `H3_EXCESSIVE_LOAD` (RFC 9114, 8.1).
 const EXCESSIVE_LOAD: u64 = 0x107;
 
-/// All attacks. The classes are known from published faults in HTTP/2 and HTTP/3 servers.
+/// All attacks. The classes come from published vulnerabilities of HTTP/2 and HTTP/3 servers.
 pub const ATTACKS: &[Attack] = &[
     Attack {
         name: "unread-responses",

@@ -81,11 +81,11 @@ impl Tree {
         self.placeholders
     }
 
-    /// Puts `element` in its place, or moves it there with all that is below it.
+    /// Puts `element` in its place, or moves it there with its subtree.
     ///
-    /// A parent that is not in the tree, or that is the element itself, stands for the root. A parent below
-    /// the element first takes the element's present place (RFC 7540, section 5.3.3). In a new place the
-    /// element starts level with its siblings; with only a new weight it keeps its turn.
+    /// A parent that is not in the tree, or that is the element itself, is replaced by the root. A parent below the element
+    /// first takes the element's present place (RFC 7540, section 5.3.3). In a new place, the element starts level with its
+    /// siblings; if only its weight changes, it keeps its turn.
     pub fn put(&mut self, element: Element, place: Place) {
         if element == Element::Root {
             return;
@@ -112,17 +112,15 @@ impl Tree {
 
     /// Gives all children of `element` one virtual time, whatever their ranks.
     ///
-    /// Without it each rank has its own, which rests while lower ranks send. With it the present is the
-    /// last sender's, so the first of two that wait behind lower ranks is ahead. To be
-    /// called before the element has children.
+    /// By default each rank has its own time, which stops while lower ranks send. With this, the present is the last sender's,
+    /// so the first of two that wait behind lower ranks is ahead. Call it before the element has children.
     pub fn keep_common_time(&mut self, element: Element) {
         if let Some(&key) = self.keys.get(&element) {
             self.nodes[key].common_now = Some(0);
         }
     }
 
-    /// Takes `element` out. Its children take its rank and share its weight in proportion to their own
-    /// (RFC 7540, section 5.3.4).
+    /// Removes `element`. Its children take its rank and share its weight in proportion to their own (RFC 7540, section 5.3.4).
     pub fn remove(&mut self, element: Element) {
         if element == Element::Root || !self.contains(element) {
             return;
@@ -149,15 +147,14 @@ impl Tree {
         }
     }
 
-    /// Nothing but the root is left. Its clock goes on; the memory of the others goes back, because connections are idle for
-    /// most of their time.
+    /// Only the root is left. Its clock continues; the memory of the others is freed, because connections are mostly idle.
     fn rest(&mut self) {
         let common_now = self.nodes[ROOT].common_now;
         *self = Self::new();
         self.nodes[ROOT].common_now = common_now;
     }
 
-    /// Whether `element` has bytes that may go. An element that is not in the tree stays out of it.
+    /// Sets whether `element` has bytes that may be sent. An element that is not in the tree is not added.
     pub fn set_ready(&mut self, element: Element, ready: bool) {
         let Some(&key) = self.keys.get(&element) else { return };
         self.mark(key, ready && matches!(element, Element::Stream(_)));
