@@ -277,7 +277,7 @@ export type Exploration = {
   pages: Array<{
     /** Of all loads that count */
     body_bytes: number;
-    /** The order that visitors get who try nothing */
+    /** The order for visitors who try nothing */
     favourite: string;
     /** The answer in words */
     found: string;

@@ -1,5 +1,5 @@
-//! The limits on clients, a row each. A row that something is charged under decides what is left of it; the others say what a
-//! limit of the transport, of HTTP/3, or of a connection's state holds. The table in docs/reference/limits.md is made from all.
+//! //! The limits on clients, one row each. A row with charges determines what is left of it; the others describe a limit of
+//! the transport, of HTTP/3, or of a connection's state. The table in docs/reference/limits.md is made from all of them.
 
 use super::Budget;
 use crate::Limits;
@@ -10,44 +10,44 @@ use std::time::Duration;
 /// A limit on clients.
 #[derive(Debug)]
 pub struct Row {
-    /// The thing that is counted, and its weight if it does not count as one.
+    /// The thing that is counted, and its weight if that is not one.
     pub what: &'static str,
     /// The versions of HTTP, or the transport.
     pub over: &'static str,
     /// The clients that share the limit.
     pub scope: Scope,
-    /// How much there is.
+    /// The limit.
     pub limit: Limit,
-    /// The consequence beyond it: the status of the answer, the code of the close, or the wait.
+    /// What happens beyond it: the status of the answer, the code of the close, or the wait.
     pub beyond: &'static str,
 }
 
-/// The clients that share a limit, or a part of what one does.
+/// The clients that share a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// A request, or its response.
     Request,
     /// A connection.
     Connection,
-    /// All connections of a client: of an IPv4 address, or of 64 bits of IPv6.
+    /// All connections of one client: an IPv4 address, or an IPv6 /64.
     Client,
     /// All clients.
     Process,
 }
 
-/// How much there is of something.
+/// The size of a limit.
 #[derive(Debug)]
 pub enum Limit {
     /// A number at once, and a number that returns each second.
     Rate(fn(&Limits) -> [u32; 2]),
-    /// Memory that clients hold at a time.
+    /// Memory that clients hold at one time.
     Memory {
-        /// Bytes of all clients. One may have as much of it as is free.
+        /// Bytes of all clients. One client may have as much of it as is free.
         all_bytes: usize,
-        /// Bytes that a connection has besides, whatever others hold.
+        /// Bytes that each connection has in addition, whatever others hold.
         sure_bytes: usize,
     },
-    /// Something else counts it.
+    /// It is counted elsewhere.
     Written(fn(&Limits) -> String),
 }
 
@@ -59,7 +59,7 @@ macro_rules! rows {
             $(#[doc = $what] $name),*
         }
 
-        /// All limits on clients, except limits of their backends.
+        /// All limits on clients, except limits on their backends.
         pub static ROWS: [Row; ROW_COUNT] = [$(Row {
             what: $what,
             over: $over,
@@ -148,7 +148,7 @@ rows! {
         "the connection is closed (`H3_EXCESSIVE_LOAD`)";
 }
 
-// The text of a row relies on this value.
+// // The text of a row relies on this value.
 const _: () = assert!(
     HELD_FIELD_BYTES == 320 && HELD_COPIES == 3 && PIECE_BYTES == 256 && RELAYED_BYTES == 96 << 10
 );
@@ -173,7 +173,7 @@ impl Charge {
         }
     }
 
-    /// All of what a rate allows.
+    /// The full budget of a rate.
     pub(super) fn budget(self, limits: &Limits) -> Budget {
         let [at_once, each_second] = self.rate(limits);
         Budget::new(at_once, each_second)
@@ -233,7 +233,7 @@ fn count(count: usize) -> String {
     bytes(count as u64)
 }
 
-/// A number, by its largest binary unit if it is a multiple of one.
+/// A number, in its largest binary unit if it is a multiple of one.
 fn bytes(number: u64) -> String {
     let units = [(20, " MiB"), (10, " KiB")];
     let unit = units.into_iter().find(|(bits, _)| number > 0 && number.trailing_zeros() >= *bits);

@@ -48,11 +48,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A response as the plain bytes of its stream, and when how many of them are available.
+/// A response as the plain bytes of its stream, and the times at which they become available.
 struct Plain {
     bytes: Vec<u8>,
     steps: [(u64, usize); 2],
-    /// All that came is there at once, and more may come: whether it has ended.
+    /// Everything that arrived is available at once, and more may follow: whether it has ended.
     growing: Option<bool>,
     committed: usize,
     offered: usize,
@@ -76,7 +76,7 @@ impl Plain {
 struct Model {
     plain: BTreeMap<u64, Plain>,
     now_ms: u64,
-    /// When the streams were last told the time, by stream: they learn nothing between.
+    /// When each stream was last told the time: between these times it learns nothing.
     released_ms: BTreeMap<u64, u64>,
 }
 
