@@ -618,9 +618,9 @@ export type LinkLog = {
   /** Bytes of its UDP payload; with `utmost link --tun`, of the whole IP packet. */
   bytes: number;
   format: "utmost-link-log/1";
-  /** Its place in the order in which datagrams were offered, from 1. */
+  /** Its number in the order of sending into the link, from 1. */
   number: number;
-  /** When it was offered, in nanoseconds from the link's start. */
+  /** When it was sent into the link, in nanoseconds from the link's start. */
   offered_ns: number;
   /** `down`: to the client; `up`: to the server. */
   way: "down" | "up";
@@ -1716,7 +1716,7 @@ export type SoakCount = number;
 export type SoakRound = {
   /** Its name, as `utmost-workshop stress --list` shows it. */
   attack: string;
-  /** Bodies that came whole and were right. */
+  /** Complete and correct bodies. */
   bodies: SoakCount;
   /** Open descriptors of the server, the median of the round; null without --process. */
   descriptors: number | null;
@@ -1734,7 +1734,7 @@ export type SoakRound = {
 
 /** What all guests did and saw. */
 export type SoakSeen = {
-  /** Bodies that came whole and were right. */
+  /** Complete and correct bodies. */
   bodies: SoakCount;
   /** Their bytes. */
   body_bytes: SoakCount;
@@ -1746,7 +1746,7 @@ export type SoakSeen = {
   moves: SoakCount;
   /** Those of them that resumed a session. */
   resumed: SoakCount;
-  /** Uploads that were answered, whatever the answer was. */
+  /** Uploads that were answered, whatever the answer. */
   uploads: SoakCount;
   /** What was wrong, and how often. */
   wrong: Record<string, number>;
