@@ -1,4 +1,4 @@
-//! //! Tables as CSV (RFC 4180). Each row is written as soon as it is known.
+//! Tables as CSV (RFC 4180). Each row is written as soon as it is known.
 
 use crate::output::printable;
 use ::qlog_tools::csv_cell::inert;
@@ -46,7 +46,7 @@ impl CsvTable {
     ) -> io::Result<()> {
         for cell in cells {
             self.cell.clear();
-            // // Writing to a string cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(self.cell, "{cell}");
             let cell = inert(&self.cell);
             match self.file {

@@ -1,4 +1,4 @@
-//! //! The type of a file by its name, compressed or not.
+//! The type of a file by its name, compressed or not.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! `utmost`: in what order should a server send the bytes of a web page?
 //!
-//! //! One file for each subcommand, which parses arguments and prints. The libraries do the work.
+//! One file for each subcommand, which parses arguments and prints. The libraries do the work.
 
 mod commands;
 mod csv_table;

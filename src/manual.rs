@@ -1,4 +1,4 @@
-//! //! `utmost manual`: writes the manual pages and completions of `utmost` and `utmost-serve` for packages.
+//! `utmost manual`: writes the manual pages and completions of `utmost` and `utmost-serve` for packages.
 
 use ::serve::Failure;
 use clap::{Command, CommandFactory};
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Writes a page for the program and each of its commands, and a file for each shell.
 fn write(mut program: Command, folder: &Path) -> io::Result<()> {
-    // // Before the completions, because they add a command `help` to each command.
+    // Before the completions, because they add a command `help` to each command.
     let pages = folder.join("man/man1");
     fs::create_dir_all(&pages)?;
     clap_mangen::generate_to(program.clone(), pages)?;

@@ -1,4 +1,4 @@
-//! //! Parsers for flag values of several commands, beside [`serve::values`].
+//! Parsers for flag values of several commands, beside [`serve::values`].
 
 use crate::output;
 use ::client::{HttpVersion, Verify};

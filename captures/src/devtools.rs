@@ -212,7 +212,7 @@ impl Logged {
                 }
                 note_connection(fetch, response);
             }
-            // // The raw head: the browser hides some fields from the other event.
+            // The raw head: the browser hides some fields from the other event.
             "Network.responseReceivedExtraInfo" => {
                 let status = u16::try_from(whole(&parameters["statusCode"])).unwrap_or(0);
                 fetch.from_cache |= status == 304;
@@ -364,7 +364,7 @@ mod tests {
         };
         assert_eq!(body(1500, 300, 1200), 1200);
         assert_eq!(body(1500, 300, 0), 1200);
-        // // An old log counts the whole response as the head.
+        // An old log counts the whole response as the head.
         assert_eq!(body(1500, 1500, 0), 1500);
         assert_eq!(body(1500, 1500, 1200), 1200);
     }

@@ -66,7 +66,7 @@ pub fn read_har(json: &[u8]) -> Result<Capture, String> {
         if let Some(to) = redirect {
             capture.redirects.insert(fetch.url.clone(), to);
         }
-        // // A single page owns all entries, even those that do not name it.
+        // A single page owns all entries, even those that do not name it.
         let page = if page.is_empty() && pages.len() == 1 { text(&pages[0]["id"]) } else { page };
         let known = names.iter().position(|it| *it == page);
         let load = known.unwrap_or_else(|| {
@@ -208,12 +208,12 @@ fn stated(entry: &Value, fetch: &Fetch) -> Stated {
         ..Stated::default()
     };
     if stated.head.is_none() && stated.body == stated.whole {
-        // // chrome-har does not know the head over HTTP/2, and counts the whole response as body.
+        // chrome-har does not know the head over HTTP/2, and counts the whole response as body.
         stated.body = None;
     }
     stated.note_head(&response["headers"], &fetch.method, fetch.status);
     if fetch.status == 304 {
-        // // A body larger than a head belongs to the cached response; everything else on the wire belongs to this answer.
+        // A body larger than a head belongs to the cached response; everything else on the wire belongs to this answer.
         let head = stated.head.unwrap_or(stated.head_text);
         let decoded = stated.decoded.unwrap_or(0);
         stated.body = stated.body.filter(|&it| head < it && it <= decoded.saturating_add(head));

@@ -1,4 +1,4 @@
-//! //! Lists that are read entry by entry, so that a file with millions of entries is rejected before it
+//! Lists that are read entry by entry, so that a file with millions of entries is rejected before it
 //! fills the memory; and values that browsers write in several ways.
 
 use crate::limits::{NUMBER_MAX, REQUESTS_MAX};

@@ -1,6 +1,6 @@
-//! //! Reads browsers' recordings of page loads (HAR files and `DevTools` logs) into one model.
+//! Reads browsers' recordings of page loads (HAR files and `DevTools` logs) into one model.
 //!
-//! //! Importers turn it into pages, and the linter judges the order of its responses.
+//! Importers turn it into pages, and the linter judges the order of its responses.
 
 mod devtools;
 mod har;

@@ -1,4 +1,4 @@
-//! //! Limits on what is read from a capture, which may be untrusted.
+//! Limits on what is read from a capture, which may be untrusted.
 
 /// The largest file, in bytes, compressed or not.
 pub const FILE_BYTES_MAX: u64 = 256 << 20;

@@ -1,4 +1,4 @@
-//! //! Repairs a recording's bytes so that a strict JSON reader accepts them: recorders write byte order marks, UTF-16, unpaired
+//! Repairs a recording's bytes so that a strict JSON reader accepts them: recorders write byte order marks, UTF-16, unpaired
 //! surrogates, and numbers that JSON lacks, often in one entry among thousands.
 
 /// The text in `bytes`. Each byte is replaced by one byte, so that positions in messages stay correct; invalid UTF-8 becomes U+FFFD.

@@ -1,7 +1,7 @@
-//! //! Computes the size of a body on the wire from everything that a recording states about the response: one rule for HAR files
-//! and `DevTools` logs.
+//! Computes the size of a body on the wire from everything that a recording states about the response: one rule for HAR files and
+//! `DevTools` logs.
 //!
-//! //! No single field is right in all recordings. A Content-Length is right (RFC 9110, section 8.6), unless the response was cut.
+//! No single field is right in all recordings. A Content-Length is right (RFC 9110, section 8.6), unless the response was cut.
 //! Without a Content-Encoding, the decoded size is the body's. Browsers' wire counts include the head or not: responses whose body
 //! is known in one of these ways show which.
 
@@ -210,7 +210,7 @@ mod tests {
             decoded: Some(decoded),
             ..stated(&json!({"content-length": length}))
         };
-        // // The head of the preceding redirect; then lengths that heads and compression explain.
+        // The head of the preceding redirect; then lengths that heads and compression explain.
         assert_eq!(bodies(&[of("169", 31_977, 120_318)]), [31_957]);
         assert_eq!(bodies(&[of("169", 1_000, 20_000)]), [980]);
         assert_eq!(bodies(&[of("900", 1_300, 20_000)]), [900]);
@@ -225,7 +225,7 @@ mod tests {
             |whole, body, decoded| bodies(&[Stated { body, whole, decoded, ..stated(&head) }]);
         assert_eq!(bodies_of(None, None, None), [12_000]);
         assert_eq!(bodies_of(Some(12_300), Some(12_300), Some(40_000)), [12_000]);
-        // // A cache answered after revalidation: only the head arrived.
+        // A cache answered after revalidation: only the head arrived.
         assert_eq!(bodies_of(Some(300), None, Some(40_000)), [12_000]);
         // The response was cut.
         assert_eq!(bodies_of(Some(5300), Some(5000), Some(5000)), [5000]);

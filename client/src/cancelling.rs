@@ -1,4 +1,4 @@
-//! //! A user who abandons a load: the whole page, or single resources.
+//! A user who abandons a load: the whole page, or single resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

@@ -161,7 +161,7 @@ impl Client {
             self.destinations.requested(stream);
             self.responses.insert(stream, Receiving::of(Some(resource)));
         }
-        // // A request that the server does not accept is not retried.
+        // A request that the server does not accept is not retried.
         sent != Ok(false)
     }
 
@@ -330,7 +330,7 @@ impl Endpoint for Client {
     }
 
     fn transmit(&mut self, now: Instant, out: &mut [u8]) -> Option<Transmit> {
-        // // The first packet shows whether a resumed session allows early data.
+        // The first packet shows whether a resumed session allows early data.
         if self.start_if_open(now) {
             self.request_due(now);
         }

@@ -1,4 +1,4 @@
-//! //! The cookies of a client (RFC 6265). Their ages use the client's own clock.
+//! The cookies of a client (RFC 6265). Their ages use the client's own clock.
 
 use crate::limits::{MAX_COOKIES, MAX_FIELD_BYTES};
 use cookie_store::{CookieExpiration, CookieStore};
@@ -24,7 +24,7 @@ impl CookieJar {
         let Ok(mut cookie) = cookie_store::Cookie::parse(field.to_owned(), &url) else { return };
         let age_s = cookie.max_age().and_then(|it| u64::try_from(it.whole_seconds()).ok());
         if !cookie.is_expired() {
-            // // An expiry date belongs to the calendar, which virtual time does not have.
+            // An expiry date belongs to the calendar, which virtual time does not have.
             cookie.expires = CookieExpiration::SessionEnd;
         }
         let is_full = self.store.iter_unexpired().count() >= MAX_COOKIES;

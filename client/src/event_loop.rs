@@ -92,7 +92,7 @@ impl Line {
         while let Some(transmit) = endpoint.transmit(now(), buffer) {
             match self.socket.send(&buffer[..transmit.bytes]) {
                 Ok(_) => {}
-                // // A full socket counts as loss: the transport retransmits.
+                // A full socket counts as loss: the transport retransmits.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
                 Err(error) => return Err(error.into()),

@@ -1,6 +1,6 @@
-//! //! A client that plays a page back: it requests each resource when a browser would have discovered it.
+//! A client that plays a page back: it requests each resource when a browser would have discovered it.
 //!
-//! //! [`playback`] is the pure model of a browser. [`Client`] connects it to HTTP/3 over quiche, without socket or clock; [`event_loop`]
+//! [`playback`] is the pure model of a browser. [`Client`] connects it to HTTP/3 over quiche, without socket or clock; [`event_loop`]
 //! adds both, and `over_tcp` plays pages back over HTTP/2 and HTTP/1.1. The client writes a qlog, from which times and metrics are
 //! computed; it keeps no counters.
 

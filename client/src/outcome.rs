@@ -1,4 +1,4 @@
-//! //! The outcome of a page load, and its problems.
+//! The outcome of a page load, and its problems.
 
 use crate::{CookieJar, HttpCache, SavedSession};
 use connection::EarlyData;

@@ -1,7 +1,7 @@
-//! //! Page loads over HTTP/2 and HTTP/1.1, on TLS over the system's TCP, in real time. An asynchronous task carries each request and
+//! Page loads over HTTP/2 and HTTP/1.1, on TLS over the system's TCP, in real time. An asynchronous task carries each request and
 //! passes on its arrivals; the rest is here: the choice of the next request, and the effect of an arrival.
 //!
-//! //! Above TCP, a client sees when bytes are delivered, in the order of the connection. It does not see packets: neither the
+//! Above TCP, a client sees when bytes are delivered, in the order of the connection. It does not see packets: neither the
 //! arrival of bytes that wait for a lost packet, nor the losses.
 
 mod http1;
@@ -147,7 +147,7 @@ impl Load {
     fn request(&mut self, resource: usize) {
         let id = StreamId(2 * self.asked + 1);
         self.asked += 1;
-        // // The libraries cannot send signals in frames.
+        // The libraries cannot send signals in frames.
         let (fields, _) = self.visit.request(id, resource);
         let known = &self.visit.page.resources[resource];
         let host = self.visit.page.host(resource).to_owned();

@@ -1,4 +1,4 @@
-//! //! Why a page load did not begin.
+//! Why a page load did not begin.
 
 use crate::{ConnectError, HttpVersion};
 use std::io;

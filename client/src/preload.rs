@@ -1,6 +1,6 @@
-//! //! The resources that a response's `Link` fields preload, from early hints and from the response itself.
+//! The resources that a response's `Link` fields preload, from early hints and from the response itself.
 //!
-//! //! As in browsers, a preload must state its destination (`as`), and a preloaded resource takes effect when
+//! As in browsers, a preload must state its destination (`as`), and a preloaded resource takes effect when
 //! the page reaches it (HTML, 4.6.7.16).
 
 use corpus::Page;

@@ -1,7 +1,7 @@
-//! //! The push cache of one connection: the server's promises, and their fate.
+//! The push cache of one connection: the server's promises, and their fate.
 //!
-//! //! It follows the rules that browsers had (NGINX, *Introducing HTTP/2 Server Push*): the HTTP cache has precedence, an entry is
-//! used once, and it ends with its connection. Useless promises are rejected: for a resource that the page does not need, has already
+//! It follows the rules that browsers had (NGINX, *Introducing HTTP/2 Server Push*): the HTTP cache has precedence, an entry is used
+//! once, and it ends with its connection. Useless promises are rejected: for a resource that the page does not need, has already
 //! requested, or has cached.
 
 use http3::{Header, PushId, StreamId};
@@ -111,7 +111,7 @@ impl PushCache {
         let names = lines.flat_map(|it| {
             it.split(',').map(|name| name.trim().to_lowercase()).collect::<Vec<_>>()
         });
-        // // The last head counts; a server may send any number.
+        // The last head counts; a server may send any number.
         self.pushes.entry(push).or_default().vary = names.filter(|it| !it.is_empty()).collect();
     }
 

@@ -1,5 +1,5 @@
-//! //! Discovered resources that are not requested yet. They wait for a stream, and some of them until the parser reaches
-//! the body.
+//! Discovered resources that are not requested yet. They wait for a stream, and some of them until the parser reaches the
+//! body.
 
 use crate::profile::HoldBack;
 use corpus::page::PageResource;

@@ -1,4 +1,4 @@
-//! //! The state that a client keeps to resume a connection later, with requests in its first packets.
+//! The state that a client keeps to resume a connection later, with requests in its first packets.
 
 use crate::Verify;
 use base64::Engine as _;

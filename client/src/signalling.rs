@@ -1,4 +1,4 @@
-//! //! The client's signals about order: the client half of a scheme, chosen by the user or adopted from the server, in
+//! The client's signals about order: the client half of a scheme, chosen by the user or adopted from the server, in
 //! forms that the server supports.
 
 use crate::limits::EARLY_SIGNALS;

@@ -1,5 +1,5 @@
-//! //! A visit, independent of the transport: the pages one after another, the next resources to request, and the effect of
-//! each response.
+//! A visit, independent of the transport: the pages one after another, the next resources to request, and the effect of each
+//! response.
 
 use crate::cancelling::Cancelling;
 use crate::http_cache::{HttpCache, NOT_MODIFIED};
@@ -100,7 +100,7 @@ impl Visit {
     }
 
     fn first_waiting(&mut self) -> Option<usize> {
-        // // Few clients hold requests back, and the check examines all resources.
+        // Few clients hold requests back, and the check examines all resources.
         let in_head = self.options.hold_back.is_some() && self.playback.is_in_head();
         self.requests.next(&self.page.resources, in_head)
     }

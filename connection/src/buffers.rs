@@ -1,4 +1,4 @@
-//! //! Lets the transport share bytes with the sender instead of copying them.
+//! Lets the transport share bytes with the sender instead of copying them.
 
 use bytes::Bytes;
 use quiche::BufFactory;

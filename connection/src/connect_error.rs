@@ -1,4 +1,4 @@
-//! //! Why a connection could not be made.
+//! Why a connection could not be made.
 
 use std::path::PathBuf;
 

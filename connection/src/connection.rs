@@ -183,7 +183,7 @@ impl Connection {
     pub fn receive(&mut self, datagram: &mut [u8], path: Path) {
         let quic = &mut self.quic;
         quic.recv(datagram, path.into()).ok();
-        // // Bytes that the transport has not taken are unchanged.
+        // Bytes that the transport has not taken are unchanged.
         if quic.is_server() && self.pieces.has_taken(quic.stats().recv) {
             let id_bytes = quic.source_id().len();
             self.pieces.came(datagram, id_bytes, |it| quic.stream_finished(it));
@@ -278,13 +278,13 @@ impl Connection {
                 Err(quiche::Error::Done) if self.quic.stream_capacity(stream.0).is_ok() => {
                     return wrote;
                 }
-                // // The peer stopped this stream: the others must not wait for it.
+                // The peer stopped this stream: the others must not wait for it.
                 Err(_) => {}
             }
             self.unsent.pop_front();
         }
         if self.unsent.is_empty() {
-            // // The queue is empty most of the time.
+            // The queue is empty most of the time.
             self.unsent = VecDeque::new();
         }
         wrote
@@ -319,7 +319,7 @@ impl Connection {
         let Ok(taken) = self.quic.stream_send(stream.0, &frame, fin) else { return Ok(false) };
         http3::log::headers_created(self.quic.qlog_streamer(), (stream, None), fields, frame.len());
         if taken < frame.len() {
-            // // A partly sent request cannot be taken back.
+            // A partly sent request cannot be taken back.
             self.send(stream, frame.split_off(taken), fin);
         }
         self.note_request(stream);
@@ -467,7 +467,7 @@ impl Connection {
         self.flush();
         match self.quic.send(out) {
             Ok((bytes, info)) => {
-                // // A timer has fired since `close`: there are new probes, and the close would never be sent.
+                // A timer has fired since `close`: there are new probes, and the close would never be sent.
                 self.cannot_close = self.quic.local_error().is_some() && !self.quic.is_draining();
                 Some(Transmit::single(info.into(), bytes))
             }

@@ -1,4 +1,4 @@
-//! //! Endpoints: they send and receive datagrams, without socket or clock.
+//! Endpoints: they send and receive datagrams, without socket or clock.
 
 use std::net::SocketAddr;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! //! An HTTP/3 connection over QUIC, without socket or clock: the one place that joins quiche and
+//! An HTTP/3 connection over QUIC, without socket or clock: the one place that joins quiche and
 //! [`http3::Session`], for servers, page loads, probes and tests.
 //!
 //! The owner hands a [`Connection`] the datagrams that arrive ([`Connection::receive`]) and sends those that it
@@ -6,8 +6,7 @@
 //! the handshake allows it, reads the readable streams ([`Connection::readable`], [`Connection::read`]), and
 //! handles the events ([`Connection::poll`]). [`Connection::end`] gives the reason for its end.
 //!
-//! //! The owner handles bodies: a server writes them to [`Connection::quic`] itself, in the order that it
-//! chooses.
+//! The owner handles bodies: a server writes them to [`Connection::quic`] itself, in the order that it chooses.
 
 mod buffers;
 mod client;

@@ -1,4 +1,4 @@
-//! //! Limits on the memory that a server can cost a client, and timeouts.
+//! Limits on the memory that a server can cost a client, and timeouts.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! //! Pieces of streams that wait in the transport for earlier bytes.
+//! Pieces of streams that wait in the transport for earlier bytes.
 //!
-//! //! The transport keeps each piece in its own allocation, however small, and does not report them. But it decrypts a datagram in
-//! place, so that its frames can be read there afterwards.
+//! The transport keeps each piece in its own allocation, however small, and does not report them. But it decrypts a datagram in place,
+//! so that its frames can be read there afterwards.
 
 use octets::{BufferTooShortError, Octets};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ impl Pieces {
                 self.bytes = self.bytes + piece_bytes - before.unwrap_or(0);
             }
         };
-        // // A datagram that the transport has accepted can be read to its end.
+        // A datagram that the transport has accepted can be read to its end.
         stream_frames(datagram, id_bytes, &mut take).ok();
     }
 
@@ -153,7 +153,7 @@ fn frames(mut packet: Octets<'_>, first: u8, take: &mut impl FnMut(u64, u64, usi
                 skip_numbers(&mut rest, 2)?;
                 rest.get_bytes_with_varint_length()?;
             }
-            // // A DATAGRAM up to the end, or a frame that the transport would have rejected.
+            // A DATAGRAM up to the end, or a frame that the transport would have rejected.
             _ => return Ok(()),
         }
     }

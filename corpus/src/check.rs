@@ -1,4 +1,4 @@
-//! //! Checks that a page must pass before it is served or played back.
+//! Checks that a page must pass before it is served or played back.
 
 use crate::discovery;
 use crate::limits::{

@@ -150,7 +150,7 @@ fn waits_of(
     dom_ready: usize,
 ) -> Vec<usize> {
     let trigger = &resource.trigger;
-    // // The node `count + id` means that the resource is applied.
+    // The node `count + id` means that the resource is applied.
     let mut waits: Vec<usize> = trigger.needs.iter().map(|&id| count + id).collect();
     match trigger.on {
         Event::Nav => {}

@@ -1,4 +1,4 @@
-//! //! The facts of a page, one row each, for queries and for the page columns of studies. `docs/corpus.md` lists them.
+//! The facts of a page, one row each, for queries and for the page columns of studies. `docs/corpus.md` lists them.
 
 use crate::discovery;
 use crate::page::{Page, PageResource, Party, SourceKind};

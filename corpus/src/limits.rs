@@ -1,4 +1,4 @@
-//! //! Limits on pages and recordings, which may be untrusted.
+//! Limits on pages and recordings, which may be untrusted.
 
 /// Most resources of a page.
 pub const RESOURCES_MAX: usize = 10_000;

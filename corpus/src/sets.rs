@@ -1,4 +1,4 @@
-//! //! Named sets of bundled pages, so that adding a page to the bundle does not change results.
+//! Named sets of bundled pages, so that adding a page to the bundle does not change results.
 
 use crate::bundled::{bundled, bundled_names};
 use crate::page::Page;

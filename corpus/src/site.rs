@@ -1,4 +1,4 @@
-//! //! The site of a host: the unit that studies count as independent.
+//! The site of a host: the unit that studies count as independent.
 
 /// The registrable domain of a host by the [public suffix list](https://publicsuffix.org), such as `example.co.uk` of
 /// `www.example.co.uk`, and `shop.test` of `www.shop.test`: if no rule matches, the last label is the suffix. `None` for an

@@ -241,7 +241,7 @@ fn weighted_percentiles(mut values: Vec<(u64, f64)>) -> Percentiles {
         let mut sum = 0.0;
         for (value, weight) in &values {
             sum += weight;
-            // // Tolerates rounding.
+            // Tolerates rounding.
             if sum >= percent as f64 / 100.0 - 1e-9 {
                 return Some(*value);
             }

@@ -1,6 +1,6 @@
-//! //! Weights that make a set of pages represent the pages of the web.
+//! Weights that make a set of pages represent the pages of the web.
 //!
-//! //! The population is the desktop pages of the HTTP Archive (Web Almanac 2024, "Page Weight"). Its strata lie between the
+//! The population is the desktop pages of the HTTP Archive (Web Almanac 2024, "Page Weight"). Its strata lie between the
 //! published percentiles of requests, and below and above the published median of bytes. The pages are not a sample of it: they
 //! come from clusters, each a site or a template, that happened to be available. So clusters count equally at first, and the
 //! pages of each share its weight; then the strata are scaled to their shares of the population (raking: Deming and Stephan

@@ -1,4 +1,4 @@
-//! //! The horizontal axis: its unit, and its ticks.
+//! The horizontal axis: its unit, and its ticks.
 
 use std::convert::identity;
 

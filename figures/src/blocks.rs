@@ -1,4 +1,4 @@
-//! //! Turns the frames of a timeline into the blocks of a ribbon.
+//! Turns the frames of a timeline into the blocks of a ribbon.
 
 use super::axis::Axis;
 use qlog_tools::assembly::StreamFrame;

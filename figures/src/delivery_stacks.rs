@@ -1,4 +1,4 @@
-//! //! Data delivered together (the paper's Figure 13): packets or frames that were delivered at the same moment are stacked.
+//! Data delivered together (the paper's Figure 13): packets or frames that were delivered at the same moment are stacked.
 //! An empty place is a moment at which nothing could be used.
 
 use std::collections::BTreeMap;
@@ -122,7 +122,7 @@ impl DeliveryStacks {
         let slot = (across.x(self.slot) - LEFT).max(0.6);
         let (width, height) =
             ((slot - 0.4).clamp(0.5, BLOCK_WIDTH), (block - 0.6).max(block / 2.0));
-        // // One path for each resource, because a load has thousands of packets.
+        // One path for each resource, because a load has thousands of packets.
         let mut paths = vec![String::new(); paints.fills.len() + 1];
         for (moment, stack) in row.stacks.iter().filter(|(moment, _)| *moment <= self.end) {
             for (level, resource) in stack.iter().enumerate() {

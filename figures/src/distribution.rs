@@ -1,4 +1,4 @@
-//! //! The distribution of speedups over pages: a panel for each scheme, with the cumulative share of
+//! The distribution of speedups over pages: a panel for each scheme, with the cumulative share of
 //! pages upwards.
 
 use super::ratio_axis::RatioAxis;

@@ -209,7 +209,7 @@ fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, standing: Standing, 
     let ink = if ratio.is_some_and(|it| strength(it) > 0.62) { "#ffffff" } else { "#1a1a1a" };
     let text = if is_bound { format!("[{}]", ratio_text(ratio)) } else { ratio_text(ratio) };
     let (x, y) = (area.left + area.width / 2.0 - 1.0, area.top + area.height / 2.0 + 3.5);
-    // // In a narrow cell, the number moves aside.
+    // In a narrow cell, the number moves aside.
     let aside = match area.width {
         _ if !svg.sheet().is_paper() => 0.0,
         ..CELL_MIN => 6.5,
@@ -219,7 +219,7 @@ fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, standing: Standing, 
     if let Some((paint, title)) = star_of(standing, ink) {
         svg.path(&star((x - 30.0 + aside * 1.6).max(area.left + 5.5), y - 4.0), &paint, title);
     }
-    // // The cell and its text have their own colours in light and dark mode.
+    // The cell and its text have their own colours in light and dark mode.
     svg.raw(&format!(
         r#"<text x="{:.1}" y="{y:.1}" font-size="11.5" text-anchor="middle" fill="{ink}"{weight}>{text}</text>"#,
         x + aside

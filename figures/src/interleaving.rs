@@ -1,4 +1,4 @@
-//! //! How wide to interleave: the index of `kway:N` by N, one line for each network. Where a line's lowest
+//! How wide to interleave: the index of `kway:N` by N, one line for each network. Where a line's lowest
 //! point moves away from 1, sequential sending stops being best.
 
 use super::ratio_axis::RatioAxis;

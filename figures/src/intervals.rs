@@ -1,4 +1,4 @@
-//! //! Means with their intervals: a row for each scheme, a panel for each setting.
+//! Means with their intervals: a row for each scheme, a panel for each setting.
 
 use super::Table;
 use super::ratio_axis::{RatioAxis, in_reach};

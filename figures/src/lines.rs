@@ -135,7 +135,7 @@ mod tests {
         for words in ["Windows", "time (s)", "window (kB)", "cubic", "bbr2", "one BDP"] {
             assert!(svg.contains(words), "{words}: {svg}");
         }
-        // // The highest value is 1/1.05 of the axis; the last point is at the right edge.
+        // The highest value is 1/1.05 of the axis; the last point is at the right edge.
         assert!(svg.contains(&format!("L{RIGHT} ")), "{svg}");
         assert!(svg.contains("M74 342L487 56.29L900 199.14"), "{svg}");
     }

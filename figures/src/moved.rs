@@ -1,4 +1,4 @@
-//! //! How resources moved between two runs of a page: a line for each resource, from its time in the first run to its
+//! How resources moved between two runs of a page: a line for each resource, from its time in the first run to its
 //! time in the other.
 
 use super::axis::{Across, Axis};

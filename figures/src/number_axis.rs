@@ -1,5 +1,5 @@
-//! //! A horizontal axis of non-negative numbers. It is linear, or logarithmic if a few large numbers would squeeze the others,
-//! or if the numbers span a decade and are more evenly spaced on a logarithmic scale.
+//! A horizontal axis of non-negative numbers. It is linear, or logarithmic if a few large numbers would squeeze the others, or
+//! if the numbers span a decade and are more evenly spaced on a logarithmic scale.
 
 use super::svg::{Area, GRID, SMALL, Svg, d, number};
 

@@ -23,7 +23,7 @@ pub fn milliseconds_text(value_ms: f64) -> String {
 /// A ratio in the paper's notation: `×2.00` faster, `/3.00` slower; a dash for `None`.
 pub fn ratio_text(ratio: Option<f64>) -> String {
     match ratio {
-        // // A ratio that would print as /1.00 is written as ×1.00.
+        // A ratio that would print as /1.00 is written as ×1.00.
         Some(ratio) if ratio > 0.0 && 1.0 / ratio >= 1.005 => format!("/{:.2}", 1.0 / ratio),
         Some(ratio) => format!("\u{d7}{ratio:.2}"),
         None => "\u{2013}".to_owned(),

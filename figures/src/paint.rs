@@ -1,4 +1,4 @@
-//! //! The fills of resources in an SVG: a colour, or a pattern that the SVG defines.
+//! The fills of resources in an SVG: a colour, or a pattern that the SVG defines.
 
 use std::fmt::Write as _;
 

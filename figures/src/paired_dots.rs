@@ -1,4 +1,4 @@
-//! //! Our values beside published ones or a model's: filled marks for ours, hollow ones for theirs, on one axis of ratios.
+//! Our values beside published ones or a model's: filled marks for ours, hollow ones for theirs, on one axis of ratios.
 
 use super::ratio_axis::RatioAxis;
 use super::sheet::Sheet;

@@ -1,4 +1,4 @@
-//! //! Colours that colour-blind readers and grey print can distinguish, followed by the same with patterns. On large
+//! Colours that colour-blind readers and grey print can distinguish, followed by the same with patterns. On large
 //! pages, one colour for each kind, from dark to light in request order; in logs, each stream has its own look.
 
 use schedulers::Kind;

@@ -1,4 +1,4 @@
-//! //! A logarithmic axis of ratios: ×2 is as far from ×1 as /2 on the other side.
+//! A logarithmic axis of ratios: ×2 is as far from ×1 as /2 on the other side.
 
 use super::svg::{Area, MARGIN, SMALL, Svg, d};
 

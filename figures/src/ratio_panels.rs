@@ -1,4 +1,4 @@
-//! //! Ratios at a few levels of one quantity, in several panels with common axes: a line for each case,
+//! Ratios at a few levels of one quantity, in several panels with common axes: a line for each case,
 //! with intervals.
 
 use super::ratio_axis::RatioAxis;
@@ -94,7 +94,7 @@ impl RatioPanels {
         }
         let middle = f64::midpoint(left, right);
         svg.text(middle, axis.bottom() + 32.0, SMALL.middle().muted(), &self.across);
-        // // Side by side, intervals can be distinguished. Values stand at the ticks.
+        // Side by side, intervals can be distinguished. Values stand at the ticks.
         let apart = (self.step() * 0.5 / panel.lines.len().max(1) as f64).min(APART);
         for (line, points) in panel.lines.iter().enumerate() {
             let aside = (line as f64 - (panel.lines.len() as f64 - 1.0) / 2.0) * apart;

@@ -1,4 +1,4 @@
-//! //! Ribbons: which stream got each packet, with runs below each other (the paper's Figure 8).
+//! Ribbons: which stream got each packet, with runs below each other (the paper's Figure 8).
 
 use qlog_tools::saturating_cast::to_usize;
 use std::collections::BTreeSet;
@@ -155,7 +155,7 @@ impl Ribbons<'_> {
         svg.head(&[&self.title], TITLE_HEIGHT - 8.0 - lines as f64 * NOTE_LINE);
         draw_axis(&mut svg, &layout);
         for (place, (row, blocks)) in self.rows.iter().zip(&runs).enumerate() {
-            // // Once for each run, because it goes through all frames.
+            // Once for each run, because it goes through all frames.
             let complete = completions_ms(row.timeline, &self.resources);
             self.draw_row(&mut svg, &layout, place, &complete);
             self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints, &complete);
@@ -305,7 +305,7 @@ fn draw_axis(svg: &mut Svg, layout: &Layout) {
     layout
         .across
         .draw(svg, [top + 17.0, top + 34.0], |x| Some(d!("M{x} {}V{}", TITLE_HEIGHT - 2.0, top)));
-    // // The ribbons hide the grid, so the axis has its own ticks.
+    // The ribbons hide the grid, so the axis has its own ticks.
     let mut axis = d!("M{} {}H{}", layout.across.left, top, layout.across.right);
     for tick in layout.across.axis.ticks(layout.across.end).0 {
         axis.push_str(&d!("M{} {}v5", layout.across.x(tick.value), top));

@@ -1,4 +1,4 @@
-//! //! Savings in percent: a filled mark for ours, a hollow one for published values, a stroke for a model.
+//! Savings in percent: a filled mark for ours, a hollow one for published values, a stroke for a model.
 
 use super::sheet::Sheet;
 use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, circle, d, hollow};

@@ -1,4 +1,4 @@
-//! //! The target of a figure: a screen, or a column or page of a paper; and the conditions of its numbers.
+//! The target of a figure: a screen, or a column or page of a paper; and the conditions of its numbers.
 
 use super::Table;
 use crate::palette::{line_stroke, print_stroke};

@@ -1,4 +1,4 @@
-//! //! Speedups page by page: a dot for each page, by size class, and a group of columns for each scheme (the
+//! Speedups page by page: a dot for each page, by size class, and a group of columns for each scheme (the
 //! paper's Figure 12).
 
 use qlog_tools::saturating_cast::to_usize;

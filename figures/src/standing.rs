@@ -1,4 +1,4 @@
-//! //! Whether something is the best of several, if the data can show it.
+//! Whether something is the best of several, if the data can show it.
 
 /// The standing of one of several compared things.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

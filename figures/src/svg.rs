@@ -1,4 +1,4 @@
-//! //! A small SVG writer. It escapes all text.
+//! A small SVG writer. It escapes all text.
 
 use super::sheet::{FigureStyle, POINTS_A_UNIT, SMALLEST_TEXT, Sheet};
 use qlog_tools::saturating_cast::to_usize;

@@ -1,4 +1,4 @@
-//! //! Speedups by a number that a study varies: a panel for each scheme, with the interval of each mean
+//! Speedups by a number that a study varies: a panel for each scheme, with the interval of each mean
 //! as a band.
 
 use super::number_axis::NumberAxis;
@@ -123,7 +123,7 @@ impl Sweep {
     }
 
     fn axis(&self, left: f64, width: f64) -> NumberAxis {
-        // // Keeps points off the frame.
+        // Keeps points off the frame.
         let aside = width * 0.06;
         NumberAxis::over(self.points().map(|it| it.value), left + aside, left + width - aside)
     }

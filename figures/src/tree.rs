@@ -1,4 +1,4 @@
-//! //! Dependency trees, one panel for each moment (the paper's Figures 9 and 10): which streams depend on which, which
+//! Dependency trees, one panel for each moment (the paper's Figures 9 and 10): which streams depend on which, which
 //! strictly precede others, and which share by weight.
 
 mod changes;
@@ -112,7 +112,7 @@ impl Trees {
         for (band, top) in bands.clone() {
             draw_band(svg, left + TRUNK + layout::INDENT, top, band);
         }
-        // // Served elements are drawn last, over the others.
+        // Served elements are drawn last, over the others.
         for is_served in [false, true] {
             for (band, top) in bands.clone() {
                 for line in &band.lines {

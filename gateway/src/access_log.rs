@@ -1,5 +1,4 @@
-//! //! A log of responses, one line each, written by a separate thread. A slow disk loses lines, but never delays a
-//! response.
+//! A log of responses, one line each, written by a separate thread. A slow disk loses lines, but never delays a response.
 
 mod line;
 
@@ -157,7 +156,7 @@ impl Writer {
             && !was_broken
         {
             (self.report)(&format!("{path}: lines are missing: {error}"));
-            // // Writing the buffered lines would fail again.
+            // Writing the buffered lines would fail again.
             self.reopen.reopen().ok();
         }
     }

@@ -454,7 +454,7 @@ impl FileSite {
 fn first((config, wrong): (Option<Config>, Vec<ConfigError>)) -> Result<Config, ConfigError> {
     match wrong.into_iter().next() {
         Some(error) => Err(error),
-        // // If nothing can be read, there is a mistake.
+        // If nothing can be read, there is a mistake.
         None => Ok(config.unwrap_or_else(|| Config::of(ConfigSite::Pages(Vec::new())))),
     }
 }
@@ -462,7 +462,7 @@ fn first((config, wrong): (Option<Config>, Vec<ConfigError>)) -> Result<Config, 
 /// The source that answers; an empty list of pages if it is wrong.
 fn served(site: FileSite, places: &KeyPositions<'_>, wrong: &mut Vec<Mistake>) -> ConfigSite {
     site.served().unwrap_or_else(|cause| {
-        // // A key with a bad value is present all the same.
+        // A key with a bad value is present all the same.
         let is_known =
             |it: &Mistake| ["root", "page", "upstream"].iter().any(|key| it.1.starts_with(key));
         if !wrong.iter().any(is_known) {

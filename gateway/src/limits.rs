@@ -1,4 +1,4 @@
-//! //! Every limit on the memory that a client or a backend can cost this gateway, besides the server's ([`server::limits`],
+//! Every limit on the memory that a client or a backend can cost this gateway, besides the server's ([`server::limits`],
 //! [`server::account::ROWS`]).
 
 use server::limits::{HEAD_FIELDS, descriptors};
@@ -287,7 +287,7 @@ mod tests {
         }
     }
 
-    // // The text of a row states this value.
+    // The text of a row states this value.
     const _: () = assert!(ENCODER_BYTES == 1 << 20);
 
     #[test]

@@ -1,4 +1,4 @@
-//! //! The authority of a request: the requested host, and perhaps a port (RFC 3986, 3.2).
+//! The authority of a request: the requested host, and perhaps a port (RFC 3986, 3.2).
 
 use std::net::Ipv6Addr;
 

@@ -1,4 +1,4 @@
-//! //! Protocol errors by the peer: a code for the wire, and a reason for the reader.
+//! Protocol errors by the peer: a code for the wire, and a reason for the reader.
 
 use schedulers::StreamId;
 

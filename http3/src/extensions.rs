@@ -1,4 +1,4 @@
-//! //! Our extensions of HTTP/3 and their codepoints, in a single table.
+//! Our extensions of HTTP/3 and their codepoints, in a single table.
 //!
 //! | frame type and setting | frame | payload | sent by |
 //! |---|---|---|---|

@@ -1,6 +1,6 @@
 //! Frames (RFC 9114, 7.1): a type, a length, a payload.
 //!
-//! //! [`FrameReader`] splits a stream into frames, however its bytes are divided. It does not know which
+//! [`FrameReader`] splits a stream into frames, however its bytes are divided. It does not know which
 //! frames are allowed where: it asks at the header of each frame, before it keeps a byte of the payload.
 
 use crate::Extension;

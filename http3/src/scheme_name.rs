@@ -1,4 +1,4 @@
-//! //! Scheme negotiation: the server announces its preferred scheme, for the connection (a frame) or for a page (a
+//! Scheme negotiation: the server announces its preferred scheme, for the connection (a frame) or for a page (a
 //! response header field). Peers without the extension ignore both.
 
 use crate::error::{Code, Error};

@@ -1,4 +1,4 @@
-//! //! Values that would let others act as the client; logs never contain them.
+//! Values that would let others act as the client; logs never contain them.
 
 /// The text in their place.
 const REDACTED: &str = "redacted";

@@ -1,4 +1,4 @@
-//! //! The HTTP/3 half of one connection: the purpose of streams, and the rules for their contents.
+//! The HTTP/3 half of one connection: the purpose of streams, and the rules for their contents.
 
 use crate::control::{Control, Message};
 use crate::error::{Code, Error};
@@ -146,7 +146,7 @@ impl Session {
         self.give_up(stream);
         self.requests.remove(&stream);
         if self.requests.is_empty() {
-            // // An empty map keeps a node with room for eleven, and connections are mostly idle.
+            // An empty map keeps a node with room for eleven, and connections are mostly idle.
             self.requests = BTreeMap::new();
             self.events.shrink_to(0);
         }

@@ -350,7 +350,7 @@ impl Incoming {
                 }
             };
         }
-        // // A response to HEAD, or a 304, has a `content-length` and no content (RFC 9114, 4.1.2). The request's
+        // A response to HEAD, or a 304, has a `content-length` and no content (RFC 9114, 4.1.2). The request's
         // method is unknown here.
         let may_be_bodiless = self.role == Role::Client && self.content_bytes == 0;
         if self.content_length.is_some_and(|said| said != self.content_bytes) && !may_be_bodiless {

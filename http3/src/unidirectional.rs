@@ -1,4 +1,4 @@
-//! //! The peer's unidirectional streams. Their first bytes give their purpose (RFC 9114, 6.2).
+//! The peer's unidirectional streams. Their first bytes give their purpose (RFC 9114, 6.2).
 
 use crate::error::{Code, Error};
 use crate::frame::varints;

@@ -1,4 +1,4 @@
-//! //! The engine `browser`: a real browser loads a page from the real server over UDP on loopback, in real time, through the lab's
+//! The engine `browser`: a real browser loads a page from the real server over UDP on loopback, in real time, through the lab's
 //! links. The browser's observations become a [`Load`] like that from any other engine.
 
 use crate::Load;
@@ -180,7 +180,7 @@ pub(crate) fn timeline(page: &Page, seen: &ObservedLoad) -> Timeline {
         });
         let mut offset = 0;
         for (time_ms, arrived) in &resource.arrivals {
-            // // The rest arrives with the end.
+            // The rest arrives with the end.
             let arrived = (*arrived).min(bytes.saturating_sub(offset + 1));
             let time_us = us_since(start_ms, *time_ms).min(end_us.unwrap_or(u64::MAX));
             let frame = StreamFrame { time_us, stream, offset, bytes: arrived };

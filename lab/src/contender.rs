@@ -1,4 +1,4 @@
-//! //! The contenders of a study: schemes, and the brackets that enclose all of them.
+//! The contenders of a study: schemes, and the brackets that enclose all of them.
 
 use schedulers::{Catalogue, Needs, Scheme, SchemeError};
 

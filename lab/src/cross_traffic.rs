@@ -1,4 +1,4 @@
-//! //! Cross traffic on the links of a page load: its kinds, and its random events. The engine `stack` carries it.
+//! Cross traffic on the links of a page load: its kinds, and its random events. The engine `stack` carries it.
 
 use crate::network::{Amount, Network, rounded};
 use rand::{Rng, SeedableRng};

@@ -1,4 +1,4 @@
-//! //! The order in which a client delivers data: the effect of head-of-line blocking on the same arrivals.
+//! The order in which a client delivers data: the effect of head-of-line blocking on the same arrivals.
 
 use http3::StreamId;
 use qlog_tools::assembly::{DeliveryStep, StreamFrame};

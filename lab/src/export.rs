@@ -1,8 +1,8 @@
-//! //! The lines that a site's owner pastes into the configuration of an existing server: priorities of resources, links, and
+//! The lines that a site's owner pastes into the configuration of an existing server: priorities of resources, links, and
 //! early hints.
 //!
-//! //! Another server cannot run a scheme. But if it sends by RFC 9218, a `Priority` response field moves that response, and
-//! links and `fetchpriority` move the browser's requests, whatever the server does. So an export contains only these, the most
+//! Another server cannot run a scheme. But if it sends by RFC 9218, a `Priority` response field moves that response, and links
+//! and `fetchpriority` move the browser's requests, whatever the server does. So an export contains only these, the most
 //! effective lines first. The head of each file states what that server really does with them. [`Advice`] is the same for all
 //! servers; each server is a row of [`SERVERS`] and a template.
 

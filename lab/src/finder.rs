@@ -1,9 +1,8 @@
 //! The finder: which order should a site's server send its pages in, and is it better than the present one?
 //!
-//! //! The question that every server can act on concerns priorities of single resources ([`by_resource`]); [`SiteAnswer`] is its
-//! answer.
+//! The question that every server can act on concerns priorities of single resources ([`by_resource`]); [`SiteAnswer`] is its answer.
 //!
-//! //! Whole schemes need a server that runs them ([`find`]). Stage 1 loads each page under every scheme on the engine `ideal`, in
+//! Whole schemes need a server that runs them ([`find`]). Stage 1 loads each page under every scheme on the engine `ideal`, in
 //! milliseconds. Stage 2 loads it under the best of them and in the present order on the engine `stack`, paired by seed, until the
 //! difference is known with the requested precision ([`trial`]). The loads that judge play other recordings of the page. The answer
 //! names one order for each page and network, or states that none is better than the present one, and one order for all of them with the

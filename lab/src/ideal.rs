@@ -1,4 +1,4 @@
-//! //! The engine `ideal`: playback, scheduler and send buffer, one packet per slot, no transport, virtual
+//! The engine `ideal`: playback, scheduler and send buffer, one packet per slot, no transport, virtual
 //! time. It is exact and repeatable. Its links have only a rate, a delay and jitter.
 
 mod clock;

@@ -1,6 +1,6 @@
 //! Engines, networks and studies: a page loaded under a scheme, on a network, many times.
 //!
-//! //! [`ideal`] loads a page without a transport, [`stack`] with the real cores of server and client in a simulated
+//! [`ideal`] loads a page without a transport, [`stack`] with the real cores of server and client in a simulated
 //! [`World`](simulator::World), [`wire`] with the real programs over UDP sockets, and [`browsing`] in a browser. All give a [`Load`], whose
 //! timeline alone determines the metrics. A [`study`] loads every page under every scheme. [`finder`] searches the best order for a site's
 //! pages, and [`export`] writes the part that other servers can use. A [`scenario`] is pure scheduling without a page.

@@ -1,4 +1,4 @@
-//! //! How much a server knows about the resources it sends.
+//! How much a server knows about the resources it sends.
 
 use schedulers::{FACTS, Resource};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! //! The pages of a connection that loads several, each as a separate load.
+//! The pages of a connection that loads several, each as a separate load.
 
 use crate::{Load, problems};
 use client::{NextPage, Outcome};

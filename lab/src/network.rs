@@ -1,4 +1,4 @@
-//! //! Networks by name: what each direction does to datagrams.
+//! Networks by name: what each direction does to datagrams.
 //!
 //! A network file has a key for each property of a link; `[down]` and `[up]` override them for one direction. With
 //! `server_pace = true`, the server, not the link, sets the pace, as in the paper: one packet of 1400 stream bytes in the time

@@ -1,4 +1,4 @@
-//! //! Data that a page's server sends before requests: pushes and hints with the document, as rules of the site.
+//! Data that a page's server sends before requests: pushes and hints with the document, as rules of the site.
 
 use crate::Metadata;
 use crate::metadata::LimitedSite;

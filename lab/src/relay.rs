@@ -1,8 +1,8 @@
-//! //! A network's links as a UDP relay in real time. It has the lab's only socket and real clock.
+//! A network's links as a UDP relay in real time. It has the lab's only socket and real clock.
 //!
-//! //! Each client has its own links with the same seed, as if it were alone on its access network. They
-//! start with its first datagram. A datagram never leaves before the link's time. It leaves late only as far
-//! as the machine is late: about ten microseconds if a core is free.
+//! Each client has its own links with the same seed, as if it were alone on its access network. They start
+//! with its first datagram. A datagram never leaves before the link's time. It leaves late only as far as
+//! the machine is late: about ten microseconds if a core is free.
 
 mod alarm;
 mod links;
@@ -140,7 +140,7 @@ impl Relay {
             let (bytes, from) = match self.socket.recv_from(&mut self.buffer) {
                 Ok(it) => it,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                // // An ICMP message from a client's host does not concern this relay.
+                // An ICMP message from a client's host does not concern this relay.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(error),
             };
@@ -214,7 +214,7 @@ impl Relay {
         let silent = self.clients.iter().min_by_key(|(_, path)| path.heard).map(|(it, _)| *it);
         let path = silent.and_then(|it| self.clients.remove(&it));
         if let Some(mut path) = path {
-            // // A socket that was not registered cannot be deregistered.
+            // A socket that was not registered cannot be deregistered.
             self.poll.registry().deregister(&mut path.socket).ok();
         }
     }

@@ -1,4 +1,4 @@
-//! //! Pure scheduling: which stream gets each packet when responses become ready at known times.
+//! Pure scheduling: which stream gets each packet when responses become ready at known times.
 //!
 //! A scenario (`utmost-scenario/1`) has no network and no page: time is counted in slots of one packet.
 //! The requests of a slot arrive in the order of the file before its decision; a response is completely

@@ -1,12 +1,12 @@
 //! The engine `stack`: the real server core and the real client core over quiche, through simulated links,
 //! in virtual time.
 //!
-//! //! The seed determines what the links do: datagram n of a direction meets the same fate under every scheme. It also
+//! The seed determines what the links do: datagram n of a direction meets the same fate under every scheme. It also
 //! determines which packet numbers quiche skips. Two loads with the same seed are therefore identical, to the
 //! nanosecond.
 //!
-//! //! On a `server_pace` network, the server sends one packet of 1400 stream bytes per tick, with its window wide open,
-//! and the links do not limit the rate, as on the wire. A packet then arrives when its tick begins; on `ideal`, when its
+//! On a `server_pace` network, the server sends one packet of 1400 stream bytes per tick, with its window wide open, and
+//! the links do not limit the rate, as on the wire. A packet then arrives when its tick begins; on `ideal`, when its
 //! tick ends.
 
 mod busy_server;
@@ -142,7 +142,7 @@ pub fn load_between(
     let outcome = client.outcome().cloned().unwrap_or_default();
     let (simulated, datagrams) = (world.elapsed().saturating_sub(start), world.links.delivered());
     let verdicts = world.links.take_log();
-    // // Dropping both ends finishes their logs.
+    // Dropping both ends finishes their logs.
     drop((world, client));
     let bytes = log.take();
     if let Some(folder) = log_dir {

@@ -1,4 +1,4 @@
-//! //! A warm-up that a client loads before a page on the same connection, so that the congestion window has already
+//! A warm-up that a client loads before a page on the same connection, so that the congestion window has already
 //! grown when the page begins.
 
 use client::NextPage;

@@ -1,4 +1,4 @@
-//! //! The actions that a state machine requests from its owner.
+//! The actions that a state machine requests from its owner.
 
 use crate::{Migrate, Name};
 

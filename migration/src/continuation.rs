@@ -1,4 +1,4 @@
-//! //! The stream on the destination: unidirectional, opened by the server, and of its own type.
+//! The stream on the destination: unidirectional, opened by the server, and of its own type.
 //!
 //! | bytes | |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | 1 to 8 | ID of the request stream or push, a varint |
 //! | 1 to 8 | offset, a varint |
 //!
-//! //! The bytes of the response's stream follow, from the offset on. They need not begin at a frame
+//! The bytes of the response's stream follow, from the offset on. They need not begin at a frame
 //! boundary.
 
 use crate::frame::subject;

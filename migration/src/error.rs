@@ -1,4 +1,4 @@
-//! //! Violations of the extension, and responses that cannot continue.
+//! Violations of the extension, and responses that cannot continue.
 
 use http3::Code;
 

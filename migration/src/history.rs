@@ -1,4 +1,4 @@
-//! //! The history of hosts, from which a client decides to keep a second, idle connection open, so that a migration
+//! The history of hosts, from which a client decides to keep a second, idle connection open, so that a migration
 //! need not wait for a handshake (SMig, section 4.3).
 
 use crate::limits::HOSTS_MAX;

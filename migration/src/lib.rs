@@ -1,4 +1,4 @@
-//! //! Stream migration for HTTP/3: a response leaves the connection of its request in the middle of its transfer and
+//! Stream migration for HTTP/3: a response leaves the connection of its request in the middle of its transfer and
 //! continues on another connection. Pure: no sockets, no clocks, no QUIC.
 //!
 //! After *SMig: Stream Migration Extension for HTTP/2* (Mi, Qian, Wang, 2016). The *source* is the connection of the
@@ -15,11 +15,11 @@
 //!
 //! Four rules keep the ends in agreement. `tests/it/model.rs` checks them in every order of events:
 //!
-//! //! * The server answers each proposal of the client. If two proposals crossed, this answer decides: the smaller name
+//! * The server answers each proposal of the client. If two proposals crossed, this answer decides: the smaller name
 //!   wins.
 //! * The client answers each proposal of the server, except one that crossed its own.
-//! //! * The source's stream stays open, so a response can return. The client names the byte from which it continues,
-//!   because only the client knows it.
+//! * The source's stream stays open, so a response can return. The client names the byte from which it continues, because
+//!   only the client knows it.
 //! * A response leaves once and returns once.
 //!
 //! Each way of failing has one end. A client rejects a proposal, or brings a response back, by naming the source. So does

@@ -1,4 +1,4 @@
-//! //! Limits on what a peer can make us keep, and deadlines for its answers.
+//! Limits on what a peer can make us keep, and deadlines for its answers.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
-//! //! Names of connections: 96 bits that are derived from TLS sessions.
+//! Names of connections: 96 bits that are derived from TLS sessions.
 //!
-//! //! In the design of SMig (Mi, Qian, Wang, 2016, section 4.3), a client chooses names at random: 64 bits for the application
-//! and 32 for the connection. An attacker who learns them could name other clients' connections. Here both ends compute both
-//! parts from keys that only the two ends of a TLS session have (RFC 8446, 7.5). The first connection of an application provides
-//! its key; each further one proves that its client also has that key.
+//! In the design of SMig (Mi, Qian, Wang, 2016, section 4.3), a client chooses names at random: 64 bits for the application and
+//! 32 for the connection. An attacker who learns them could name other clients' connections. Here both ends compute both parts
+//! from keys that only the two ends of a TLS session have (RFC 8446, 7.5). The first connection of an application provides its
+//! key; each further one proves that its client also has that key.
 
 use crate::Error;
 use http3::{Role, Settings};

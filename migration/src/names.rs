@@ -1,4 +1,4 @@
-//! //! The named connections of a server, grouped by application.
+//! The named connections of a server, grouped by application.
 
 use crate::limits::MEMBERS_MAX;
 use crate::{Error, Name, Secret};

@@ -1,6 +1,6 @@
-//! //! Frames that overtake the connection they name.
+//! Frames that overtake the connection they name.
 //!
-//! //! A client names a new connection in its settings there, and in MIGRATE on the source. These travel in packets of
+//! A client names a new connection in its settings there, and in MIGRATE on the source. These travel in packets of
 //! two connections, so the frame can arrive first. It waits, and later frames about its response wait behind it.
 
 use crate::limits::{OVERTAKING, OVERTAKING_MAX};

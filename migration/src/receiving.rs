@@ -187,7 +187,7 @@ impl Receiving {
             (State::Away { cut, .. }, _) if is_return => {
                 Ok(vec![Action::Send(self.come_back(cut))])
             }
-            // // It crossed the frame that brought the response back.
+            // It crossed the frame that brought the response back.
             (State::Back, _) if is_return => Ok(Vec::new()),
             (State::Here | State::Asked { .. }, _) if is_return => Err(Error::Unasked),
             (State::Here, _) if cut < self.read => Err(Error::Offset),
@@ -199,7 +199,7 @@ impl Receiving {
                 let on = Some(name).filter(|it| usable(*it));
                 Ok(vec![Action::Send(self.accept(on, cut, now))])
             }
-            // // Bytes after the cut may have arrived: the server may have answered our frame by now, and stayed.
+            // Bytes after the cut may have arrived: the server may have answered our frame by now, and stayed.
             (State::Asked { to }, _) => {
                 self.state = State::Crossed { to, offered, cut };
                 Ok(Vec::new())

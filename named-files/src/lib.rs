@@ -1,6 +1,6 @@
-//! //! Opens files that a user names: pages, recordings, logs, networks, schemes, configurations, keys.
+//! Opens files that a user names: pages, recordings, logs, networks, schemes, configurations, keys.
 //!
-//! //! It rejects named pipes, which would wait for a writer, and devices such as `/dev/zero`, which have
+//! It rejects named pipes, which would wait for a writer, and devices such as `/dev/zero`, which have
 //! no end.
 
 use std::fs::File;

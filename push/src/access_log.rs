@@ -4,7 +4,7 @@
 //! consists of a request for the document, and the later requests from the same address whose referrer is the document or a
 //! stylesheet of the same load. The common format has no referrer, so loads cannot be identified.
 //!
-//! //! The visitor's next page has the same referrer as the page's own resources. So the following do not belong to a load: HTML,
+//! The visitor's next page has the same referrer as the page's own resources. So the following do not belong to a load: HTML,
 //! resources other than stylesheets and scripts that refer to others, and requests more than ten seconds after the document.
 
 use crate::graph::{is_host, is_node_path};
@@ -286,7 +286,7 @@ fn host_and_path(url: &str) -> Option<(&str, &str)> {
     let (_, rest) = url.split_once("://")?;
     let slash = rest.find('/').unwrap_or(rest.len());
     let (authority, path) = rest.split_at(slash);
-    // // An IPv6 address contains colons, in brackets.
+    // An IPv6 address contains colons, in brackets.
     let port = authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
     let host = port.map_or(authority, |it| it.0);
     Some((host, if path.is_empty() { "/" } else { path }))

@@ -1,4 +1,4 @@
-//! //! How long a response may be used without revalidation (RFC 9111, 4.2).
+//! How long a response may be used without revalidation (RFC 9111, 4.2).
 
 /// The seconds for which a response stays fresh in a client's own cache, by its `Cache-Control` and `Age` fields. 0:
 /// each use needs validation, or the response is not stored at all; `None`: the fields do not state it. The smallest

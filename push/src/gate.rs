@@ -1,5 +1,5 @@
-//! //! Decides when pushed bytes may be sent, so that they do not delay the response to which they belong (*Rules of
-//! Thumb*, rule 2).
+//! Decides when pushed bytes may be sent, so that they do not delay the response to which they belong (*Rules of Thumb*,
+//! rule 2).
 
 use schedulers::SplitMix64;
 use serde::{Deserialize, Serialize};

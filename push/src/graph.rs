@@ -1,4 +1,4 @@
-//! //! The fetch dependency graph: which resources each resource of a page references, in order of evaluation (*Rules of Thumb*,
+//! The fetch dependency graph: which resources each resource of a page references, in order of evaluation (*Rules of Thumb*,
 //! definitions).
 
 use crate::limits::PATH_BYTES_MAX;
@@ -163,7 +163,7 @@ impl Graph {
             if !is_node_path(path) {
                 return Err(GraphError::Path { node, path: path.clone() });
             }
-            // // A page without origins has no known host.
+            // A page without origins has no known host.
             if !host.is_empty() && !is_host(host) {
                 return Err(GraphError::Host { node, host: host.clone() });
             }
@@ -226,7 +226,7 @@ impl Graph {
                 continue;
             }
             found.extend(first.map(|first| (node, first)));
-            // // The last first, because the stack returns the last one first.
+            // The last first, because the stack returns the last one first.
             let edges = self.edges.iter().filter(|it| it.from == node).rev();
             open.extend(edges.map(|it| (it.to, first.or(Some(*it)))));
         }

@@ -1,7 +1,7 @@
-//! //! Forbids pushes whose request the server cannot predict safely (*Rules of Thumb*, rule 4).
+//! Forbids pushes whose request the server cannot predict safely (*Rules of Thumb*, rule 4).
 //!
-//! //! A pushed response answers a request that was never made. It may be sent only if it varies on nothing, or on
-//! fields whose values the server knows for certain; cookies are certain only if the operator declares their scope. A
+//! A pushed response answers a request that was never made. It may be sent only if it varies on nothing, or on fields
+//! whose values the server knows for certain; cookies are certain only if the operator declares their scope. A
 //! response for one client must not reach another who might have got a different answer, least of all with a cookie: a
 //! session begun by a push would replace the client's own.
 
@@ -165,7 +165,7 @@ pub fn check(
         Ok(cookies) => Ok(cookies),
         Err(unknown) if varies_on_cookies => Err(Forbidden::UnknownCookies(unknown)),
         Err(unknown) if said.has("private") => Err(Forbidden::Private(unknown)),
-        // // A response that is the same for all does not need them.
+        // A response that is the same for all does not need them.
         Err(_) => Ok(None),
     }
 }

@@ -1,4 +1,4 @@
-//! //! Learns the resources of a page from many clients' requests, load by load.
+//! Learns the resources of a page from many clients' requests, load by load.
 
 use crate::graph::{Edge, Graph, Node, Place};
 use crate::limits::LEARNED_RESOURCES_MAX;
@@ -166,7 +166,7 @@ mod tests {
             learner.load(load.split_whitespace().map(asked).collect());
         }
         assert_eq!(learner.loads_and_partial(), (20, 6));
-        // // Half is enough to count: a resource omitted twice in a row no longer belongs to the page.
+        // Half is enough to count: a resource omitted twice in a row no longer belongs to the page.
         assert_eq!(learned(&[good, good, good, good, "/a /b"]), "/a /b");
         assert_eq!(learned(&[good, "/favicon.ico"]), "");
     }

@@ -1,6 +1,6 @@
-//! //! Pushes, hints and announcements ahead of requests: which ones, and when. Pure: no sockets, no clocks.
+//! Pushes, hints and announcements ahead of requests: which ones, and when. Pure: no sockets, no clocks.
 //!
-//! //! A [`Graph`] contains the resources that a page needs; a [`Policy`] selects pushes and hints from it, within a
+//! A [`Graph`] contains the resources that a page needs; a [`Policy`] selects pushes and hints from it, within a
 //! [`Budget`]; the [`guard`] forbids unsafe ones; [`digest`]s and [`visits`] show what the client already has; a
 //! [`Gate`] decides when pushed bytes may be sent. [`link`] parses an upstream's requests, and [`scan`] finds references
 //! in a page's files.

@@ -1,4 +1,4 @@
-//! //! Limits on data from clients, upstreams, files and logs.
+//! Limits on data from clients, upstreams, files and logs.
 
 /// Bytes of a `Cache-Digest` field with a Golomb-coded set. A longer one is rejected.
 pub(crate) const DIGEST_FIELD_BYTES_MAX: usize = 8192;

@@ -1,8 +1,8 @@
-//! //! `Link` response fields: what to push, and what only to hint (RFC 8288; NGINX's `http2_push_preload`).
+//! `Link` response fields: what to push, and what only to hint (RFC 8288; NGINX's `http2_push_preload`).
 //!
-//! //! A link is pushed if it is a preload of the same origin without `nopush`; every preload, preconnect and
-//! modulepreload may be forwarded in early hints. Unparsable values are omitted and the rest stays, because an upstream's
-//! typing error must not cost the response.
+//! A link is pushed if it is a preload of the same origin without `nopush`; every preload, preconnect and modulepreload
+//! may be forwarded in early hints. Unparsable values are omitted and the rest stays, because an upstream's typing error
+//! must not cost the response.
 
 use crate::limits::{LINK_FIELD_BYTES_MAX, LINKS_MAX};
 use percent_encoding::percent_decode_str;
@@ -225,7 +225,7 @@ mod tests {
             ("</a>; title=\"x, y; z\"; rel=preload", "/a"),
             ("</a>; title=\"x \\\" , y\"; rel=preload, </b>; rel=preload", "/a /b"),
             ("</a>; title=\"<b>\"; rel=preload", "/a"),
-            // // A mistake affects only its own link.
+            // A mistake affects only its own link.
             ("", ""),
             (",,", ""),
             ("/a; rel=preload", ""),

@@ -1,5 +1,4 @@
-//! //! The resources that a client has from earlier requests: the diary of its connection, and rules about its
-//! request.
+//! The resources that a client has from earlier requests: the diary of its connection, and rules about its request.
 
 use std::collections::{HashSet, VecDeque};
 

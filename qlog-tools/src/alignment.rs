@@ -1,4 +1,4 @@
-//! //! Aligns runs of the same page: which resources' bytes moved, and the effect on the index.
+//! Aligns runs of the same page: which resources' bytes moved, and the effect on the index.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;

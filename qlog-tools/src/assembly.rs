@@ -1,4 +1,4 @@
-//! //! The arrived bytes of one stream: the readable prefix, and the islands beyond its holes.
+//! The arrived bytes of one stream: the readable prefix, and the islands beyond its holes.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! //! Why bytes of a stream arrived late or twice: lost and retransmitted, retransmitted needlessly, or overtaken in transit.
+//! Why bytes of a stream arrived late or twice: lost and retransmitted, retransmitted needlessly, or overtaken in transit.
 //!
-//! //! A client's log alone only permits a guess: data that fills a hole counts as retransmitted if its packet has a higher
-//! number than the data after the hole. The server's log shows which packet had each byte first.
+//! A client's log alone only permits a guess: data that fills a hole counts as retransmitted if its packet has a higher number
+//! than the data after the hole. The server's log shows which packet had each byte first.
 
 use std::collections::BTreeMap;
 
@@ -131,7 +131,7 @@ fn sent_again(sender: &Trace) -> impl Iterator<Item = FrameCauses> + '_ {
     let mut streams: BTreeMap<u64, [Assembly; 2]> = BTreeMap::new();
     sender.arrivals.iter().map(move |(frame, packet)| {
         let [sent, arrived] = streams.entry(frame.stream).or_default();
-        // // In a packet that was acknowledged after all: they had arrived, and the retransmission was needless. The others were
+        // In a packet that was acknowledged after all: they had arrived, and the retransmission was needless. The others were
         // lost.
         let duplicate_bytes = bytes_had(arrived, &frame);
         let retransmitted_bytes = bytes_had(sent, &frame) - duplicate_bytes;
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn with_both_logs_the_causes_are_those_of_the_server() {
         use Mark::{Duplicate, Reordered, Retransmitted};
-        // // Packet 2 is lost, and its retransmission in packet 5 is overtaken by packet 6. Packet 3 arrives late, and again in
+        // Packet 2 is lost, and its retransmission in packet 5 is overtaken by packet 6. Packet 3 arrives late, and again in
         // 7. Packet 8 is the last and lost: packet 9 has its bytes.
         let sent = [(1, 0), (2, 10), (3, 20), (4, 30), (5, 10), (6, 40), (7, 20), (8, 50), (9, 50)];
         let came = [(1, 0), (4, 30), (3, 20), (6, 40), (5, 10), (7, 20), (9, 50)];

@@ -1,4 +1,4 @@
-//! //! The difference between the clocks of a connection's two logs.
+//! The difference between the clocks of a connection's two logs.
 
 use crate::packet::{PacketEvent, Space};
 use crate::trace::Trace;
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn clocks_are_set_by_the_least_delays_of_both_directions() {
         use PacketEvent::{Received, Sent};
-        // // The server's clock is 1000 behind; packets take 50, or more in a queue.
+        // The server's clock is 1000 behind; packets take 50, or more in a queue.
         let client = log(&[(Sent, 1, 2000), (Received, 7, 2150), (Received, 8, 2390)]);
         let server = log(&[(Received, 1, 1050), (Sent, 7, 1100), (Sent, 8, 1200)]);
         assert_eq!(shift_us(&client, &server), 1000);

@@ -1,4 +1,4 @@
-//! //! Rewrites a log of any generation as JSON text sequences of one schema, for viewers that support only one, and for
+//! Rewrites a log of any generation as JSON text sequences of one schema, for viewers that support only one, and for
 //! sharing a part of it or sharing it without names.
 
 mod anonymise;
@@ -157,7 +157,7 @@ impl Writer<'_> {
 
     fn header(&mut self, before: Facts, output: &mut impl Write) -> io::Result<()> {
         let mut facts = match &self.conversion.ending {
-            // // Only events show when a log with absolute times began, and to whose connection it belongs.
+            // Only events show when a log with absolute times began, and to whose connection it belongs.
             Some(Ending(ending)) => {
                 let mut facts = ending.clone();
                 facts.connection = before.connection.or(facts.connection);

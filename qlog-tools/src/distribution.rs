@@ -1,4 +1,4 @@
-//! //! Distributions of values: minimum, median, maximum, and a histogram.
+//! Distributions of values: minimum, median, maximum, and a histogram.
 
 use serde::Serialize;
 

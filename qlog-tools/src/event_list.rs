@@ -1,4 +1,4 @@
-//! //! Every event of a log in the log's order, for the report's list of events and its packet diagram: the packet of each event
+//! Every event of a log in the log's order, for the report's list of events and its packet diagram: the packet of each event
 //! with all its frames and, within limits, the event's text.
 
 use crate::limits::{
@@ -217,7 +217,7 @@ impl EventList {
             }
             FrameContent::Other { kind, stream, value } => {
                 let kind = place_of(&mut self.kinds, kind, FRAME_KINDS) as u64;
-                // // 0 means unknown.
+                // 0 means unknown.
                 let [stream, value] =
                     [stream, value].map(|it| it.map_or(0, |number| number.saturating_add(1)));
                 self.numbers(&[OTHERS + kind, stream, value]);
@@ -295,7 +295,7 @@ mod tests {
             frames,
             [
                 KeptFrame::Stream { id: 4, offset: 1 << 40, bytes: 1200, ends: true },
-                // // The highest range first, whatever the log's order.
+                // The highest range first, whatever the log's order.
                 KeptFrame::Ack(vec![(5, 9), (0, 3)]),
                 KeptFrame::Other { kind: 0, stream: Some(4), value: Some(0) },
             ]

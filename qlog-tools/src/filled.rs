@@ -1,4 +1,4 @@
-//! //! The contents of the packets in one direction, summed while a log is read.
+//! The contents of the packets in one direction, summed while a log is read.
 
 use crate::limits::FRAME_KINDS;
 

@@ -1,4 +1,4 @@
-//! //! How much the peer allows the sender to send: flow control (RFC 9000, section 4).
+//! How much the peer allows the sender to send: flow control (RFC 9000, section 4).
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl FlowControl {
 
     /// The initial limit of a server's `stream`.
     pub(crate) fn initial_of(&self, stream: u64) -> Option<u64> {
-        // // RFC 9000, section 2.1: the lowest bits show who opened it, and whether it is unidirectional.
+        // RFC 9000, section 2.1: the lowest bits show who opened it, and whether it is unidirectional.
         match stream % 4 {
             0 => self.initial.of_its_streams,
             1 => self.initial.of_own_streams,

@@ -1,4 +1,4 @@
-//! //! Head-of-line blocking: how long arrived bytes waited for missing ones.
+//! Head-of-line blocking: how long arrived bytes waited for missing ones.
 //!
 //! For each byte: `A` is its arrival. `Dq` is when QUIC could deliver it: the latest arrival of all bytes up to it in its
 //! own stream. `Dt` is when one ordered stream (TCP) could have delivered it: the latest arrival of all bytes that were
@@ -154,7 +154,7 @@ impl HeadOfLine {
             let [arrived_us, delivered_us, in_one_order_us] =
                 [piece.arrived, piece.delivered, piece.delivered_in_one_order]
                     .map(|place| times_us[place]);
-            // // A log's clock may step back; no wait is negative.
+            // A log's clock may step back; no wait is negative.
             let intra_us = delivered_us.saturating_sub(arrived_us);
             let inter_us = in_one_order_us.saturating_sub(delivered_us.max(arrived_us));
             let wait_ms = intra_us as f64 / 1000.0;

@@ -1,4 +1,4 @@
-//! //! Short names of resources and streams.
+//! Short names of resources and streams.
 
 use crate::alignment::path_of;
 use crate::page_resources::PageResource;

@@ -1,7 +1,7 @@
-//! //! Turns the qlog of any QUIC stack, or a timeline in memory, into metrics, findings and series of
+//! Turns the qlog of any QUIC stack, or a timeline in memory, into metrics, findings and series of
 //! numbers.
 //!
-//! //! Everything is computed from one type, [`timeline::Timeline`]: what arrived when. [`reader`] reads
+//! Everything is computed from one type, [`timeline::Timeline`]: what arrived when. [`reader`] reads
 //! it from a log, together with the log's other contents ([`trace::Trace`]); code that observes frames
 //! can fill it in memory.
 

@@ -1,4 +1,4 @@
-//! //! Limits on external input, because logs may be damaged or hostile.
+//! Limits on external input, because logs may be damaged or hostile.
 
 /// Bytes of one record. The longest in real logs are packets with many ACK ranges, a few kB.
 pub(crate) const RECORD_BYTES: usize = 4 << 20;

@@ -1,4 +1,4 @@
-//! //! Derives facts about a link from a client's log.
+//! Derives facts about a link from a client's log.
 
 use crate::assembly::StreamFrame;
 use crate::packet::{PacketEvent, Space};
@@ -139,7 +139,7 @@ fn loss(trace: &Trace) -> Option<f64> {
         trace.arrivals.iter().filter_map(|(frame, packet)| Some((packet?, frame))).collect();
     frames.sort_by_key(|(packet, frame)| (*packet, frame.stream, frame.offset));
     let largest = frames.iter().map(|it| it.1.bytes).max().filter(|it| *it > 0)?;
-    // // The highest offset of each stream, and its packet.
+    // The highest offset of each stream, and its packet.
     let mut ends: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for (packet, frame) in frames {
         let (end, before) = *ends.entry(frame.stream).or_insert((frame.offset, packet));
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_busy_link_shows_its_rate_and_an_idle_moment_does_not_count() {
-        // // 1250 bytes per millisecond are 10 Mbit/s.
+        // 1250 bytes per millisecond are 10 Mbit/s.
         let first = (0..100).map(|it| came(it, it * 1000));
         let later = (0..100).map(|it| came(100 + it, 500_000 + it * 1000));
         let sample =

@@ -1,7 +1,7 @@
-//! //! Loss recovery from a sender's log: packets declared lost, rightly or not, probe timeouts, recovery periods, persistent
+//! Loss recovery from a sender's log: packets declared lost, rightly or not, probe timeouts, recovery periods, persistent
 //! congestion, and window cuts (RFC 9002).
 //!
-//! //! Stacks log different parts of this. Facts that a log lacks are inferred from its packets if possible; [`Basis`] states
+//! Stacks log different parts of this. Facts that a log lacks are inferred from its packets if possible; [`Basis`] states
 //! which.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,7 +103,7 @@ impl LossRecovery {
         let mut steps = walk.steps;
         if logged.knows_timeouts {
             steps.retain(|it| it.kind != StepKind::ProbeTimeout);
-            // // Stacks that log it in both ways log it twice.
+            // Stacks that log it in both ways log it twice.
             let [more, fewer] = [&logged.expired_us, &logged.counted_us];
             let times_us = if more.len() >= fewer.len() { more } else { fewer };
             steps.extend(times_us.iter().map(|it| step(*it, StepKind::ProbeTimeout)));
@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
             (PacketEvent::Acknowledged, Some(number)) => {
                 if let Some(open) = self.open.get_mut(&space) {
                     open.remove(&number);
-                    // // A log may not state what it declares lost.
+                    // A log may not state what it declares lost.
                     *open = open.split_off(&number.saturating_sub(PACKET_THRESHOLD));
                 }
                 if space == Space::Application && self.lost.remove(&number).is_some() {
@@ -274,7 +274,7 @@ struct RoundTrip {
 impl RoundTrip {
     fn add(&mut self, sample: &RecoverySample) {
         let latest = sample.latest_rtt_ms.filter(|it| *it > 0.0);
-        // // Stacks repeat the latest value with every other change.
+        // Stacks repeat the latest value with every other change.
         if latest.is_some() && latest != self.latest_ms {
             self.latest_ms = latest;
             let latest_ms = latest.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! //! The metrics of a page load, a row for each in [`METRICS`]. Tables, CSV and JSON, figures, reports and the
+//! The metrics of a page load, a row for each in [`METRICS`]. Tables, CSV and JSON, figures, reports and the
 //! table in `docs/metrics.md` take everything about a metric from its row.
 //!
 //! All metrics share t0, the first request. Weights are body bytes as on the wire.

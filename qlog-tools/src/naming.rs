@@ -136,7 +136,7 @@ mod tests {
             named(&[("/x/rr/0/c.sqlog", None), ("/x/fifo/0/c.sqlog", None), ("/x/d.sqlog", None)]),
             ["rr/0/c.sqlog", "fifo/0/c.sqlog", "d.sqlog"]
         );
-        // // One is the other's suffix.
+        // One is the other's suffix.
         assert_eq!(named(&[("c.sqlog", None), ("a/c.sqlog", None)]), ["c.sqlog", "a/c.sqlog"]);
         assert_eq!(named(&[("c.sqlog", None), ("c.sqlog", None)]), ["c.sqlog", "c.sqlog"]);
     }

@@ -1,4 +1,4 @@
-//! //! Sets of packet numbers, which are mostly consecutive.
+//! Sets of packet numbers, which are mostly consecutive.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! //! When a sender's packets were sent and acknowledged, as distributions.
+//! When a sender's packets were sent and acknowledged, as distributions.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! //! STREAM frames in seven to ten bytes each, so that all frames of a 1 GB log fit in memory.
+//! STREAM frames in seven to ten bytes each, so that all frames of a 1 GB log fit in memory.
 
 use std::collections::BTreeMap;
 

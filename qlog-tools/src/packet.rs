@@ -1,4 +1,4 @@
-//! //! Packets in logs.
+//! Packets in logs.
 
 /// One packet event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! //! The contents of a connection's packets, and the share of their bytes that is not application data.
+//! The contents of a connection's packets, and the share of their bytes that is not application data.
 
 use serde::Serialize;
 

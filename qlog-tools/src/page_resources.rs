@@ -58,7 +58,7 @@ pub fn places_of_streams(
     resources: &[PageResource],
     timeline: &Timeline,
 ) -> BTreeMap<u64, Option<usize>> {
-    // // Of two with the same URL, the first counts.
+    // Of two with the same URL, the first counts.
     let places = resources.iter().enumerate().rev().map(|(place, it)| (&*it.url, place));
     let places: BTreeMap<&str, usize> = places.collect();
     let streams = timeline.transfers.iter();

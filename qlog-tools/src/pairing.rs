@@ -1,4 +1,4 @@
-//! //! Matches the logs of the same connection: its client's and its server's.
+//! Matches the logs of the same connection: its client's and its server's.
 
 use crate::clock_shift::least_delays_us;
 use crate::trace::{Trace, Vantage};
@@ -122,7 +122,7 @@ pub fn pairs(traces: &[Trace]) -> Vec<Ends<'_>> {
         traces.iter().map(|log| Ends { log, server: server_of(log) }).collect();
     let paired: BTreeSet<*const Trace> =
         all.iter().filter_map(|it| it.server).map(std::ptr::from_ref).collect();
-    // // A server's log with a matching client's is listed with it.
+    // A server's log with a matching client's is listed with it.
     all.into_iter().filter(|it| !paired.contains(&std::ptr::from_ref(it.log))).collect()
 }
 
@@ -255,7 +255,7 @@ mod tests {
                 bytes: 130,
                 is_ack_eliciting: true,
             };
-            // // As many packets go the other way, at the same times.
+            // As many packets go the other way, at the same times.
             all.extend([packet, Packet { event: other, ..packet }]);
             let frame = StreamFrame { time_us, stream: 0, offset, bytes: 100 };
             trace.arrivals.push(frame, Some(number));
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(is_paired(&run(Vantage::Server, &own)), (true, true));
         let other_order = [(1, 1010, 0), (2, 1020, 200), (3, 1030, 100), (4, 1040, 300)];
         assert_eq!(is_paired(&run(Vantage::Server, &other_order)), (false, false));
-        // // The same packets, ten times as slow: data that arrived after 30 ms was sent after 300.
+        // The same packets, ten times as slow: data that arrived after 30 ms was sent after 300.
         let slower = [(1, 1010, 0), (2, 1120, 100), (3, 1230, 200), (4, 1340, 300)];
         assert_eq!(is_paired(&run(Vantage::Server, &slower)), (false, false));
         let error = client_of(&run(Vantage::Server, &slower), std::slice::from_ref(&client), &[]);

@@ -1,4 +1,4 @@
-//! //! How a stream's readable prefix grew, as running sums: memory does not depend on the stream's length.
+//! How a stream's readable prefix grew, as running sums: memory does not depend on the stream's length.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -30,7 +30,7 @@ impl Progress {
         let added = step.readable_bytes.saturating_sub(before);
         self.all_byte_us += u128::from(added) * u128::from(step.time_us);
         if self.first.len() < FIRST_STEPS {
-            // // In a log with very many streams, most have one step.
+            // In a log with very many streams, most have one step.
             self.first.reserve_exact(usize::from(self.first.is_empty()));
             self.first.push(step);
             return;

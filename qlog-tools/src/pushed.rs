@@ -1,4 +1,4 @@
-//! //! Bytes that arrived by server push, and how many of them were useless.
+//! Bytes that arrived by server push, and how many of them were useless.
 
 use crate::timeline::Timeline;
 

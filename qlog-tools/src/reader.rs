@@ -270,7 +270,7 @@ fn give_document(mut pieces: Contained<impl BufRead>, sink: &mut impl Sink) -> i
 fn give_event(bytes: &[u8], netlog: Option<&mut Netlog>, sink: &mut impl Sink) {
     match netlog.map(|netlog| netlog.event(bytes)) {
         Some(Some(records)) => records.iter().for_each(|record| sink.contained_event(record)),
-        // // Bytes that are not a netlog event are not a qlog event, either: the sink counts them as bad.
+        // Bytes that are not a netlog event are not a qlog event, either: the sink counts them as bad.
         Some(None) | None => sink.contained_event(bytes),
     }
 }
@@ -282,7 +282,7 @@ fn end_netlog(netlog: &mut Netlog, sink: &mut impl Sink) {
 
 /// Why reading stopped in the middle.
 fn broken_off(error: &io::Error) -> &'static str {
-    // // Only a decoder's errors state more than their kind.
+    // Only a decoder's errors state more than their kind.
     match (error.kind(), error.get_ref()) {
         (io::ErrorKind::UnexpectedEof, None) => ENDS_EARLY,
         (io::ErrorKind::UnexpectedEof, Some(_)) => CUT,

@@ -1,4 +1,4 @@
-//! //! Restores the scheduler of a server's log at any time by repeating its calls.
+//! Restores the scheduler of a server's log at any time by repeating its calls.
 //!
 //! A scheduler is a pure function of the calls made to it, and our server logs each of them (`utmost:scheduler`), after the
 //! name of its scheme. So its tree at any time can be restored without a record; that the replay's picks match the log

@@ -1,4 +1,4 @@
-//! //! What held the sender back at each moment of a log: its application, its windows, its pacing, or nothing.
+//! What held the sender back at each moment of a log: its application, its windows, its pacing, or nothing.
 //!
 //! Everything is computed from events that any stack may log: sent bytes (`packet_sent`), the congestion window and the bytes
 //! in flight (`metrics_updated`), the limits of flow control (transport parameters, `MAX_DATA`, `MAX_STREAM_DATA`), and

@@ -1,4 +1,4 @@
-//! //! Saturating conversions from floating-point to whole numbers: 0 for negative values and NaN, the maximum for larger ones.
+//! Saturating conversions from floating-point to whole numbers: 0 for negative values and NaN, the maximum for larger ones.
 
 #![expect(
     clippy::cast_possible_truncation,

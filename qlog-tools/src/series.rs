@@ -1,6 +1,6 @@
-//! //! The data of the figures as rows of numbers: every series of a log, for programs that compute or draw themselves.
+//! The data of the figures as rows of numbers: every series of a log, for programs that compute or draw themselves.
 //!
-//! //! Each row is passed on as soon as it is made, so a series takes no memory of its own. The log must have been read
+//! Each row is passed on as soon as it is made, so a series takes no memory of its own. The log must have been read
 //! with the [`Series::detail`].
 
 mod cell;

@@ -1,4 +1,4 @@
-//! //! Texts of a log, cut to the available space.
+//! Texts of a log, cut to the available space.
 
 /// A text from a log for a table: without control characters, and cut to `characters`.
 pub fn shown(text: &str, characters: usize) -> String {

@@ -82,7 +82,7 @@ pub fn stream_rows(trace: &Trace) -> Vec<StreamRow> {
         row.url = (!transfer.is_nameless()).then(|| transfer.url.clone());
         row.priority.clone_from(&details.priority);
     }
-    // // The latest statement of a priority counts.
+    // The latest statement of a priority counts.
     for signal in trace.signals.iter().filter(|signal| signal.is_of_stream()) {
         if let Some(row) = rows.get_mut(&signal.element) {
             row.priority = Some(signal.value.clone());

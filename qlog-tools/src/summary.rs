@@ -1,6 +1,6 @@
-//! //! Summarizes a connection: some sentences in plain English, each about a moment, and the numbers in them.
+//! Summarizes a connection: some sentences in plain English, each about a moment, and the numbers in them.
 //!
-//! //! The first sentence names what held the sender back longest. The summary claims nothing that the logs do not show: if they lack
+//! The first sentence names what held the sender back longest. The summary claims nothing that the logs do not show: if they lack
 //! something, the sentence says so, or is omitted.
 
 mod held;

@@ -1,4 +1,4 @@
-//! //! The tail of a cancelled response: the bytes that still arrive, because they were in flight or below the
+//! The tail of a cancelled response: the bytes that still arrive, because they were in flight or below the
 //! server's scheduler.
 
 use serde::{Deserialize, Serialize};

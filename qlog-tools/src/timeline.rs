@@ -1,5 +1,5 @@
-//! //! A connection as its client saw it: which resources it requested, and which bytes arrived when. Every metric and figure
-//! is computed from this, whether it was read from a log or built in memory.
+//! A connection as its client saw it: which resources it requested, and which bytes arrived when. Every metric and figure is
+//! computed from this, whether it was read from a log or built in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,7 +148,7 @@ impl Timeline {
 
     /// The timeline of each page: everything requested or promised from one navigation to the next, whenever it arrived.
     pub fn by_navigation(&self) -> Vec<Self> {
-        // // Everything before the first navigation forms a separate part.
+        // Everything before the first navigation forms a separate part.
         let before = Self { name: self.name.clone(), ..Self::default() };
         let mut parts = vec![before.clone()];
         for began_us in &self.navigations_us {
@@ -362,7 +362,7 @@ mod tests {
         let frame = |stream, time_us| StreamFrame { time_us, stream, offset: 0, bytes: 10 };
         let whole = Timeline {
             transfers: vec![transfer(0, 5), transfer(15, 19), transfer(4, 20), transfer(8, 45)],
-            // // The push of stream 15 was promised to the first page and arrives during the second one; stream 3 is not a
+            // The push of stream 15 was promised to the first page and arrives during the second one; stream 3 is not a
             // transfer.
             frames: vec![frame(0, 9), frame(3, 10), frame(4, 30), frame(15, 31), frame(8, 50)],
             navigations_us: vec![20, 40],

@@ -1,4 +1,4 @@
-//! //! Which views a log allows, and what it lacks for the others.
+//! Which views a log allows, and what it lacks for the others.
 
 use crate::metrics::{Completions, Unmeasured};
 use crate::trace::{Trace, Vantage};
@@ -231,7 +231,7 @@ mod tests {
         };
         assert_eq!(of("quic-go", Vantage::Server, 0, 0), "0 lost");
         assert_eq!(of("quic-go", Vantage::Server, 0, 500), "losses not logged");
-        // // Repeated bytes at a client were retransmitted by its server.
+        // Repeated bytes at a client were retransmitted by its server.
         assert_eq!(of("quic-go", Vantage::Client, 0, 500), "0 lost");
         assert_eq!(of("quiche", Vantage::Client, 0, 0), "losses not logged");
         assert_eq!(of("quiche", Vantage::Server, 8, 500), "8 lost");

@@ -1,4 +1,4 @@
-//! //! A study as one self-contained HTML file: no script, no network.
+//! A study as one self-contained HTML file: no script, no network.
 
 mod film;
 mod page;

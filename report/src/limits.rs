@@ -1,4 +1,4 @@
-//! //! Limits on what a page shows of a log.
+//! Limits on what a page shows of a log.
 
 /// The most event names that the report offers for each log.
 pub(crate) const SHOWN_EVENT_NAMES: usize = 60;

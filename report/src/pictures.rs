@@ -1,4 +1,4 @@
-//! //! The figures of a log's report as single pictures: the whole connection, for papers and for the command
+//! The figures of a log's report as single pictures: the whole connection, for papers and for the command
 //! line.
 
 mod band;

@@ -1,4 +1,4 @@
-//! //! The files of the workbench: its pages, their style sheet, and their scripts, which send requests to the program
+//! The files of the workbench: its pages, their style sheet, and their scripts, which send requests to the program
 //! that serves them.
 
 /// A file's name, its type and its text.
@@ -56,7 +56,7 @@ mod tests {
         }
         for (name, _, text) in PAGES.iter().chain(&SCRIPTS) {
             assert!(!text.contains("//cdn") && !text.contains("https://"), "{name}");
-            // // Browsers do not load types in comments.
+            // Browsers do not load types in comments.
             let code = text.lines().filter(|it| !it.starts_with("/** @import "));
             for imported in code.filter_map(|it| it.split("from \"./").nth(1)) {
                 let imported = imported.split('"').next().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! //! The calls made to a scheduler, and their form in logs.
+//! The calls made to a scheduler, and their form in logs.
 //!
-//! //! A scheduler is a pure function of its calls. So a log with all of them explains why each packet
+//! A scheduler is a pure function of its calls. So a log with all of them explains why each packet
 //! was sent when it was, and a reader can repeat them.
 
 use crate::kind::Kind;

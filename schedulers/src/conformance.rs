@@ -1,6 +1,6 @@
-//! //! The rules for every scheduler, whatever its scheme: checks of a scheme over random courses of a connection.
+//! The rules for every scheduler, whatever its scheme: checks of a scheme over random courses of a connection.
 //!
-//! //! This crate's tests run them on every scheme with courses that shrink after a failure; [`CHECKS`] runs them on one
+//! This crate's tests run them on every scheme with courses that shrink after a failure; [`CHECKS`] runs them on one
 //! scheme with seeded courses.
 
 mod course;

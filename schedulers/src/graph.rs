@@ -1,4 +1,4 @@
-//! //! The part of a page that a scheme may look ahead to: sizes, and which resource discovers which.
+//! The part of a page that a scheme may look ahead to: sizes, and which resource discovers which.
 
 use crate::SplitMix64;
 

@@ -1,6 +1,6 @@
-//! //! The order in which a server sends the bytes of a web page: schemes, and the tree in which they place streams.
+//! The order in which a server sends the bytes of a web page: schemes, and the tree in which they place streams.
 //!
-//! //! The caller reports events ([`Scheduler::open`], [`Scheduler::signal`], [`Scheduler::set_ready`], [`Scheduler::sent`],
+//! The caller reports events ([`Scheduler::open`], [`Scheduler::signal`], [`Scheduler::set_ready`], [`Scheduler::sent`],
 //! [`Scheduler::close`]) and asks for the next stream ([`Scheduler::pick`], which changes nothing). A scheduler is a pure function of its
 //! calls: no I/O, no clock, no randomness.
 //!
@@ -19,12 +19,12 @@
 //! # Ok::<(), schedulers::SchemeError>(())
 //! ```
 //!
-//! //! All schemes place streams in one [`Tree`]; [`schemes`] has one file for each scheme.
+//! All schemes place streams in one [`Tree`]; [`schemes`] has one file for each scheme.
 //!
 //! # In a server
 //!
-//! //! Use one scheduler for each connection. [`Scheduler::open`] each response with the facts that the server knows about it, and pass on
-//! the client's signals ([`Priority`] parses a `priority` field for [`Scheduler::signal`]). Then, for each packet, offer the transport one
+//! Use one scheduler for each connection. [`Scheduler::open`] each response with the facts that the server knows about it, and pass on the
+//! client's signals ([`Priority`] parses a `priority` field for [`Scheduler::signal`]). Then, for each packet, offer the transport one
 //! packet's bytes of the stream from [`Scheduler::pick`] and report the accepted bytes with [`Scheduler::sent`]. A stream that waits for
 //! its bytes or for flow control is not ready ([`Scheduler::set_ready`]). Bytes in a transport keep their order, so its send buffer limits
 //! how late an urgent response can still go first.

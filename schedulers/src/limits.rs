@@ -1,4 +1,4 @@
-//! //! Limits on what a client can make a scheduler store.
+//! Limits on what a client can make a scheduler store.
 
 /// Placeholders in one tree, which a server also announces: twice as many as `s+` needs, which needs the
 /// most.

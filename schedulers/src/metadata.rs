@@ -1,5 +1,5 @@
-//! //! The `utmost-metadata` request field: a client's facts about a resource, with which the server can
-//! apply any scheme (the paper's wish in section 6: metadata instead of instructions).
+//! The `utmost-metadata` request field: a client's facts about a resource, with which the server can apply
+//! any scheme (the paper's wish in section 6: metadata instead of instructions).
 //!
 //! `utmost-metadata: kind=css, render-blocking, critical, in-head` is a dictionary of structured fields
 //! (RFC 8941). `critical`, `render-blocking`, `parser-blocking` and `incremental` are the paper's members.
@@ -25,7 +25,7 @@ struct Implied {
 static IMPLIED: [Implied; 2] = [
     Implied {
         member: "render-blocking",
-        // // Schemes recognize it by its place in the head.
+        // Schemes recognize it by its place in the head.
         get: |it| it.in_head && (it.kind == Kind::Css || it.blocks_parser()),
         set: |it, holds| it.in_head = holds,
     },

@@ -1,4 +1,4 @@
-//! //! The moments of a page load that a user notices, with their names in logs.
+//! The moments of a page load that a user notices, with their names in logs.
 
 /// A moment of a page load that a user notices. `docs/metrics.md` has the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! //! The facts about a resource that are known when its place in the order is chosen.
+//! The facts about a resource that are known when its place in the order is chosen.
 
 use crate::kind::Kind;
 

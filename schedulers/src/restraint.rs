@@ -1,4 +1,4 @@
-//! //! The causes that hold a sender back, with their names in logs.
+//! The causes that hold a sender back, with their names in logs.
 
 crate::named! {
     /// The cause that held a sender back at a moment. If there are several, the first in this list counts.

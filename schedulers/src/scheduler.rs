@@ -117,7 +117,7 @@ impl Scheduler {
             self.half.closed(&mut self.tree, stream);
             self.tree.remove(Element::Stream(stream));
             if self.open.is_empty() {
-                // // An empty set keeps a node with room for eleven, and connections are mostly idle.
+                // An empty set keeps a node with room for eleven, and connections are mostly idle.
                 self.open = BTreeSet::new();
             }
         }

@@ -1,4 +1,4 @@
-//! //! A client's signals about order: three languages, one type.
+//! A client's signals about order: three languages, one type.
 
 use std::fmt;
 use std::str::FromStr;

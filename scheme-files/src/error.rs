@@ -1,4 +1,4 @@
-//! //! Why a file is not a valid scheme.
+//! Why a file is not a valid scheme.
 
 use schedulers::{Element, Group};
 use std::io;

@@ -1,4 +1,4 @@
-//! //! The text of a scheme file, and the scheme it defines.
+//! The text of a scheme file, and the scheme it defines.
 
 use crate::condition::conditions;
 use crate::error::{Fault, group_of, line_of};

@@ -1,4 +1,4 @@
-//! //! The user's own schemes, read from files at run time, without a compiler.
+//! The user's own schemes, read from files at run time, without a compiler.
 //!
 //! A file (TOML) names a scheme and places responses: by rules ([`schedulers::Declared`]), or by a script in a small language
 //! (Rhai) that is called when a response opens, is sent and closes. The result is a [`Scheme`] like the built-in ones.

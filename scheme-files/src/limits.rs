@@ -1,4 +1,4 @@
-//! //! Limits on what a file can make a program read, store and compute.
+//! Limits on what a file can make a program read, store and compute.
 
 /// Bytes of a scheme file.
 pub(crate) const FILE_BYTES_MAX: usize = 256 << 10;

@@ -105,7 +105,7 @@ impl ScriptedServer {
         };
         for (element, place) in puts {
             match element {
-                // // A response that has closed in the meantime stays closed.
+                // A response that has closed in the meantime stays closed.
                 Element::Stream(stream) if !self.open.contains(&stream) => {}
                 Element::Stream(_) | Element::Root | Element::Placeholder(_) => {
                     tree.put(element, place);

@@ -1,4 +1,4 @@
-//! //! The clients' signals: their form, and the signal of each place.
+//! The clients' signals: their form, and the signal of each place.
 
 use crate::error::Fault;
 use schedulers::{ClientSignal, Element, Group, Language, Order, PLACEHOLDERS_MAX, Rule};
@@ -141,7 +141,7 @@ fn check_tree(groups: &[(Group, usize)], rules: &[PlacedRule]) -> Result<(), Fau
         let cause = format!("tree frames cannot give a rank to responses that share; {remedy}");
         return Fault::at(*at, cause);
     }
-    // // Where responses share: any resource without a place shares below the root.
+    // Where responses share: any resource without a place shares below the root.
     let mut shared: Vec<Element> = groups.iter().map(|(group, _)| group.parent).collect();
     shared.extend(
         rules.iter().filter(|(rule, _)| rule.order == Order::Shared).map(|(rule, _)| rule.parent),

@@ -18,7 +18,7 @@ struct Put {
 pub(crate) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Resource>("Resource");
     for fact in &FACTS {
-        // // `async` is a keyword of the language.
+        // `async` is a keyword of the language.
         let name = if fact.name == "async" { "asynchronous" } else { fact.name };
         engine.register_get(name, |resource: &mut Resource| fact.get(resource));
     }

@@ -1,4 +1,4 @@
-//! //! Visitors try orders: the flags, and the file of findings.
+//! Visitors try orders: the flags, and the file of findings.
 
 use crate::{Failure, values};
 use schedulers::{Scheme, SchemeError};
@@ -154,7 +154,7 @@ fn changes(before: &ExplorationReport, now: &ExplorationReport) -> Vec<String> {
     let mut changes = Vec::new();
     for page in &now.pages {
         let then = before.pages.iter().find(|it| it.page == page.page);
-        // // Without findings, the first order counts as the favourite.
+        // Without findings, the first order counts as the favourite.
         let earlier = then.map_or(&now.orders[0], |it| &it.favourite);
         if page.favourite != *earlier {
             let (name, favourite, found) = (&page.page, &page.favourite, &page.found);

@@ -1,4 +1,4 @@
-//! //! Arranges the help of every command: an example first, options by group, and one sentence for each option under `-h`.
+//! Arranges the help of every command: an example first, options by group, and one sentence for each option under `-h`.
 
 use clap::{Arg, ArgAction, Command};
 

@@ -1,4 +1,4 @@
-//! //! Where a server listens: the UDP port of HTTP/3, and the TCP port of the same number for HTTP/2 and HTTP/1.1.
+//! Where a server listens: the UDP port of HTTP/3, and the TCP port of the same number for HTTP/2 and HTTP/1.1.
 
 use crate::Failure;
 use crate::values::{self, Addresses};
@@ -153,7 +153,7 @@ impl Listening {
     /// Advice for the site's owner about the names in the certificate.
     pub(crate) fn advice(&self, identity: &Identity, port: u16) -> Vec<String> {
         let names = identity.names().unwrap_or_default();
-        // // The DNS has neither patterns nor `localhost`.
+        // The DNS has neither patterns nor `localhost`.
         let hosts = names.iter().filter(|it| !it.starts_with('*') && it.contains('.'));
         hosts
             .map(|it| format!("DNS record for HTTP/3 at once: {}", self.record(it, port)))

@@ -81,7 +81,7 @@ async fn answer_one(stream: TcpStream, metrics: &Metrics) {
     });
     let mut http = hyper::server::conn::http1::Builder::new();
     let connection = http.keep_alive(false).serve_connection(TokioIo::new(stream), service);
-    // // If this fails, no client waits for the answer any more.
+    // If this fails, no client waits for the answer any more.
     tokio::time::timeout(PATIENCE, connection).await.ok();
 }
 

@@ -1,4 +1,4 @@
-//! //! Parsers for flag values of several commands.
+//! Parsers for flag values of several commands.
 
 use crate::failure::Failure;
 use ::corpus::Page;
@@ -30,7 +30,7 @@ pub fn server_address(text: &str) -> Result<SocketAddr, String> {
     let addresses = text.to_socket_addrs();
     let found =
         addresses.map_err(|error| format!("`{text}`: {error}; use for example 127.0.0.1:4433"))?;
-    // // A server that listens only on IPv4 is the common case for a name with both kinds of addresses.
+    // A server that listens only on IPv4 is the common case for a name with both kinds of addresses.
     let mut found: Vec<SocketAddr> = found.collect();
     found.sort_by_key(SocketAddr::is_ipv6);
     found.first().copied().ok_or_else(|| format!("`{text}`: no address"))

@@ -1,11 +1,11 @@
-//! //! Where a client is when it changes its address during a connection (RFC 9000, 9).
+//! Where a client is when it changes its address during a connection (RFC 9000, 9).
 //!
-//! //! quiche makes a path for each address, and each path counts its own bytes in flight. When quiche leaves a path, packets in
-//! flight there are neither acknowledged nor declared lost, so most of them are never sent again. Therefore quiche knows only one
-//! address of the client, its *home*, and what it sends there goes to the address that the client proved last. Everything that
-//! quiche knows about the connection survives the client's move, and it detects losses by itself.
+//! quiche makes a path for each address, and each path counts its own bytes in flight. When quiche leaves a path, packets in flight
+//! there are neither acknowledged nor declared lost, so most of them are never sent again. Therefore quiche knows only one address
+//! of the client, its *home*, and what it sends there goes to the address that the client proved last. Everything that quiche knows
+//! about the connection survives the client's move, and it detects losses by itself.
 //!
-//! //! An unproven address is a *candidate*. quiche learns of it under a *name*, an address that belongs to nobody, and sends a
+//! An unproven address is a *candidate*. quiche learns of it under a *name*, an address that belongs to nobody, and sends a
 //! challenge to it, while everything else is held back. Names are few, because quiche never forgets a path; an address that nobody
 //! proves leaves its name to the next.
 
@@ -189,7 +189,7 @@ impl Addresses {
     ) -> Verdict {
         let bytes = datagram.len();
         let Some(name) = self.names.free(connection, from) else {
-            // // Addresses that nobody proves may be the work of someone else, unknown to the client (RFC 9000, 9.3.2).
+            // Addresses that nobody proves may be the work of someone else, unknown to the client (RFC 9000, 9.3.2).
             self.hand_over(connection, datagram, self.home);
             return Verdict::GoOn;
         };
@@ -199,9 +199,9 @@ impl Addresses {
         if !self.pass_on(connection, datagram, known) {
             return Verdict::GoOn;
         }
-        // // A client's address does not change during the handshake (RFC 9000, 9). If it does anyway, the transport learns of the
-        // new address only from a packet that arrives with the client's last part of the handshake. Without one, the client never
-        // learns that the handshake is over, and repeats packets whose keys we have dropped. So it must try again.
+        // A client's address does not change during the handshake (RFC 9000, 9). If it does anyway, the transport learns of the new
+        // address only from a packet that arrives with the client's last part of the handshake. Without one, the client never learns
+        // that the handshake is over, and repeats packets whose keys we have dropped. So it must try again.
         if !is_known(connection, known) {
             let is_over = connection.quic.is_established();
             return if is_over { self.lose(from, bytes) } else { Verdict::GoOn };

@@ -1,4 +1,4 @@
-//! //! Admits clients, and answers datagrams that belong to no connection.
+//! Admits clients, and answers datagrams that belong to no connection.
 
 use crate::account::Budget;
 use crate::limits::{REFUSALS, REFUSALS_PER_SECOND, REPLIES};
@@ -85,7 +85,7 @@ impl Admission {
             self.reset(header, datagram, path, now);
             return Decision::Done;
         }
-        // // RFC 9000, 14.1 and 6.1: smaller ones are not a client's first datagram, and an answer would amplify.
+        // RFC 9000, 14.1 and 6.1: smaller ones are not a client's first datagram, and an answer would amplify.
         if datagram.len() < quiche::MIN_CLIENT_INITIAL_LEN {
             return Decision::Done;
         }

@@ -1,4 +1,4 @@
-//! //! Connections that the event loop must call although no datagram arrived for them.
+//! Connections that the event loop must call although no datagram arrived for them.
 
 use std::collections::BTreeSet;
 use std::fmt;

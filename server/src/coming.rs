@@ -1,4 +1,4 @@
-//! //! A response that a backend brings, or that is made while its client waits: first what precedes it, then the head, pieces
+//! A response that a backend brings, or that is made while its client waits: first what precedes it, then the head, pieces
 //! of the body, and the end. All versions of HTTP send it as it arrives.
 
 use crate::head::has_body;

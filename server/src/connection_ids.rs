@@ -1,6 +1,6 @@
 //! Connection IDs.
 //!
-//! //! They are 16 random bytes. If a server has shards or is behind a load balancer, its IDs instead encode where their
+//! They are 16 random bytes. If a server has shards or is behind a load balancer, its IDs instead encode where their
 //! packets belong, in a form that only the holder of a key can read: QUIC-LB (draft-ietf-quic-load-balancers-21, 5.4.1, a
 //! single pass of AES-128). They have 17 bytes.
 

@@ -1,11 +1,11 @@
 //! Early data (0-RTT): requests that a returning client sends along with its first packet.
 //!
-//! //! Until the handshake is complete, such a request cannot be distinguished from one that an attacker recorded and sends
-//! again (RFC 8446, 8; RFC 8470, 3). So early data is off by default, only requests with a safe method are answered, others
-//! must be repeated (425), and a site sees in [`crate::site::Request::early`] which requests may be replays.
+//! Until the handshake is complete, such a request cannot be distinguished from one that an attacker recorded and sends again
+//! (RFC 8446, 8; RFC 8470, 3). So early data is off by default, only requests with a safe method are answered, others must be
+//! repeated (425), and a site sees in [`crate::site::Request::early`] which requests may be replays.
 //!
-//! //! A ticket that was issued under other limits must not be accepted for early data (RFC 9114, 7.2.4.2; RFC 9000, 7.4.1).
-//! The key that opens tickets is derived from the limits, so that such a ticket cannot be opened.
+//! A ticket that was issued under other limits must not be accepted for early data (RFC 9114, 7.2.4.2; RFC 9000, 7.4.1). The
+//! key that opens tickets is derived from the limits, so that such a ticket cannot be opened.
 
 use crate::Limits;
 use boring::hash::{MessageDigest, hash};

@@ -78,7 +78,7 @@ impl Stop {
 
     fn ask(&self, urgency: u8) {
         self.urgency.fetch_max(urgency, Ordering::SeqCst);
-        // // A loop that is gone need not be woken.
+        // A loop that is gone need not be woken.
         self.waker.wake().ok();
     }
 
@@ -143,7 +143,7 @@ impl EventLoop {
         let mut buffer = vec![0; 65_536];
         let stop = self.stopper();
         server.wake_with(Box::new(move || {
-            // // A loop that is gone need not be woken.
+            // A loop that is gone need not be woken.
             stop.wake().ok();
         }));
         let (mut is_readable, mut has_more) = (true, false);
@@ -186,7 +186,7 @@ impl EventLoop {
         }
         let run = |(mut event_loop, mut server): (Self, Server)| {
             let cut = event_loop.run(&mut server);
-            // // With one of them gone, clients would wait in vain.
+            // With one of them gone, clients would wait in vain.
             stops.iter().for_each(Stop::stop);
             cut
         };
@@ -241,13 +241,13 @@ impl EventLoop {
             && let Some(renewal) = (self.reload)(server)
         {
             for (other, renew) in &self.others {
-                // // A loop that is gone needs nothing.
+                // A loop that is gone needs nothing.
                 renew.send(renewal.clone()).ok();
                 other.wake().ok();
             }
         }
         if came.iter().any(|it| *it != SIGHUP) {
-            // // A second request means that it must not wait.
+            // A second request means that it must not wait.
             let ask = if self.stop.is_requested() { Stop::hurry } else { Stop::stop };
             ask(&self.stop);
             self.others.iter().for_each(|(other, _)| ask(other));

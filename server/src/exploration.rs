@@ -1,7 +1,7 @@
-//! //! Live visitors try orders: a share of the connections loads pages in another order than the present one, and the server
-//! measures from its own sending which order is better.
+//! Live visitors try orders: a share of the connections loads pages in another order than the present one, and the server measures
+//! from its own sending which order is better.
 //!
-//! //! Nothing is stored about a visitor: a load becomes a number that is added to the sums of its page and order.
+//! Nothing is stored about a visitor: a load becomes a number that is added to the sums of its page and order.
 
 mod evidence;
 mod report;

@@ -1,4 +1,4 @@
-//! //! Shared by all versions of HTTP: which requests the site answers, and the heads of its responses.
+//! Shared by all versions of HTTP: which requests the site answers, and the heads of its responses.
 
 use crate::Options;
 use crate::early_data::is_safe;

@@ -1,4 +1,4 @@
-//! //! Times in the format of HTTP (RFC 9110, 5.6.7).
+//! Times in the format of HTTP (RFC 9110, 5.6.7).
 
 use crate::site::fields::value;
 use http::HeaderValue;

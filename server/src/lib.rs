@@ -1,4 +1,4 @@
-//! //! An HTTP/3 server with pluggable send order.
+//! An HTTP/3 server with pluggable send order.
 //!
 //! [`Server`] is the core: datagrams in, datagrams out, and the time of the next call; it has no socket
 //! and no clock. Only [`event_loop`] has both. The path of an incoming datagram: [`Server`] finds the

@@ -1,4 +1,4 @@
-//! //! Every limit on what a peer can make this server hold, except those under which clients are charged ([`crate::account::ROWS`]).
+//! Every limit on what a peer can make this server hold, except those under which clients are charged ([`crate::account::ROWS`]).
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::time::Duration;
@@ -108,7 +108,7 @@ pub fn raise_descriptors() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard
     {
-        // // Otherwise it serves with what it has.
+        // Otherwise it serves with what it has.
         setrlimit(Resource::RLIMIT_NOFILE, hard, hard).ok();
     }
 }

@@ -1,4 +1,4 @@
-//! //! Counters of a server's activity, as text for Prometheus. Counting takes no lock, except for the ends of
+//! Counters of a server's activity, as text for Prometheus. Counting takes no lock, except for the ends of
 //! connections.
 
 mod text;
@@ -86,10 +86,10 @@ impl Metrics {
         add(&self.incomplete, u64::from(!answered.is_complete));
         add(&self.body_bytes, answered.bytes);
         if answered.is_tunnel {
-            // // It lasts as long as its two ends want, so its time reveals nothing about the server.
+            // It lasts as long as its two ends want, so its time reveals nothing about the server.
             return add(&self.tunnels_ended, 1);
         }
-        // // Variants such as `rfc9218@guard:20` count as the scheme that they vary.
+        // Variants such as `rfc9218@guard:20` count as the scheme that they vary.
         let times = match answered.scheme.split('@').next() {
             None | Some("") => &self.times_over_tcp,
             Some(scheme) => self.times.get(scheme).unwrap_or(&self.times_of_others),

@@ -1,6 +1,6 @@
-//! //! The order in which streams send: every call to the scheduler is made and logged here.
+//! The order in which streams send: every call to the scheduler is made and logged here.
 //!
-//! //! The log shows why each packet was sent when it was, and can be replayed (`utmost:scheduler` events).
+//! The log shows why each packet was sent when it was, and can be replayed (`utmost:scheduler` events).
 
 use qlog::streamer::QlogStreamer;
 use schedulers::{Call, Scheduler, Scheme, StreamId, Value};

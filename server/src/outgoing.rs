@@ -1,4 +1,4 @@
-//! //! One outgoing response, from its request to the last byte that the transport takes.
+//! One outgoing response, from its request to the last byte that the transport takes.
 
 #[cfg(feature = "experiments")]
 mod moving;

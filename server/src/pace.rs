@@ -1,4 +1,4 @@
-//! //! A fixed pace: one packet of response data in each tick, as in the paper's section 4.2.
+//! A fixed pace: one packet of response data in each tick, as in the paper's section 4.2.
 
 use std::time::{Duration, Instant};
 

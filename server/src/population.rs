@@ -1,4 +1,4 @@
-//! //! The admitted clients, counted over all shards and all versions of HTTP.
+//! The admitted clients, counted over all shards and all versions of HTTP.
 
 use crate::client::Client;
 use crate::{Limits, Refusal};

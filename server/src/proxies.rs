@@ -1,4 +1,4 @@
-//! //! Proxies before the server, such as a load balancer, whose statements about their clients are trusted.
+//! Proxies before the server, such as a load balancer, whose statements about their clients are trusted.
 
 use crate::site::Request;
 use crate::site::fields::list;

@@ -1,4 +1,4 @@
-//! //! The pushes of one connection: what may be promised, and what was promised.
+//! The pushes of one connection: what may be promised, and what was promised.
 
 use crate::limits::{DIARY_PATHS, MAX_CONCURRENT};
 use crate::send_loop::SendLoop;
@@ -52,7 +52,7 @@ impl Pushes {
         Some(PathState {
             window_bytes,
             in_flight_bytes: window_bytes.saturating_sub(free),
-            // // Until more was sent than fits, the delivery rate reflects only the requests, not the path.
+            // Until more was sent than fits, the delivery rate reflects only the requests, not the path.
             delivery_bytes_per_s: (path.sent_bytes > window_bytes).then_some(path.delivery_rate),
             min_rtt: path.min_rtt.unwrap_or(Duration::ZERO),
             stream_credit_bytes,

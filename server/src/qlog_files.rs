@@ -1,4 +1,4 @@
-//! //! The qlogs of a server: one file per connection, in a folder of limited size.
+//! The qlogs of a server: one file per connection, in a folder of limited size.
 
 use crate::Options;
 use crate::limits::{QLOG_UNPROVEN_BYTES, QlogLimits};
@@ -90,7 +90,7 @@ impl QlogFolder {
         let file = self.log(name);
         let created = file.log().create();
         if let Err(refusal) = created {
-            // // Only the first that can report it gets the line.
+            // Only the first that can report it gets the line.
             self.0.used().is_full &= refusal.is_none();
             return None;
         }

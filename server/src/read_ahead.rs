@@ -1,5 +1,5 @@
-//! //! Bytes of bodies that packets share with the transport: from memory, and from files, which are read for many
-//! packets at once.
+//! Bytes of bodies that packets share with the transport: from memory, and from files, which are read for many packets
+//! at once.
 
 use crate::limits::{READ_AHEAD_BYTES, READ_AHEAD_PAGES, READ_AHEAD_PAGES_EACH, SPARE_PAGES};
 use crate::site::Body;

@@ -1,4 +1,4 @@
-//! //! The key of stateless resets (RFC 9000, 10.3): after a restart, a server can end the connections of its earlier
+//! The key of stateless resets (RFC 9000, 10.3): after a restart, a server can end the connections of its earlier
 //! run, whose clients would otherwise wait for their timeouts.
 
 use crate::TicketKey;

@@ -1,4 +1,4 @@
-//! //! The server's work for one connection: requests arrive, the site answers, and the send loop sends.
+//! The server's work for one connection: requests arrive, the site answers, and the send loop sends.
 
 mod ahead;
 mod charges;
@@ -224,7 +224,7 @@ impl Responder {
     }
 
     fn read_stream(&mut self, stream: StreamId, now: Instant, scratch: &mut [u8]) {
-        // // Every request stream is recorded, also one that is reset before its request arrives.
+        // Every request stream is recorded, also one that is reset before its request arrives.
         let is_new = stream.0.is_multiple_of(4) && self.sender.streams.note(stream);
         self.since_forgotten += usize::from(is_new);
         self.read_all(stream, scratch);
@@ -377,8 +377,8 @@ impl Responder {
             Event::Trailers { stream, ref headers } => self.upload_trailed(stream, headers),
             Event::Finished { stream } => self.upload_ended(stream),
             Event::Reset { stream, .. } => {
-                // // The client cancelled its request, so the response is useless. The code is ours, because a server may not claim
-                // to have rejected a request on which it worked (RFC 9114, 4.1.1).
+                // The client cancelled its request, so the response is useless. The code is ours, because a server may not claim to
+                // have rejected a request on which it worked (RFC 9114, 4.1.1).
                 self.nuisances += 1;
                 self.sender.finish(stream, Ending::Reset(Code::RequestCancelled));
             }

@@ -1,7 +1,7 @@
-//! //! Retry (RFC 9000, 8.1.2): a client under load proves that it receives datagrams at its address before the server
+//! Retry (RFC 9000, 8.1.2): a client under load proves that it receives datagrams at its address before the server
 //! stores anything for it.
 //!
-//! //! The server sends everything that it must remember in the Retry packet, as a token that only it can read. A token
+//! The server sends everything that it must remember in the Retry packet, as a token that only it can read. A token
 //! that cannot be opened counts as none (RFC 9000, 8.1.3).
 
 use crate::limits::RETRY_TOKEN_LIFETIME;

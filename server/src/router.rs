@@ -1,4 +1,4 @@
-//! //! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
+//! The server's core: connection IDs lead datagrams to connections, and connections take turns to send.
 
 mod admitting;
 mod batches;
@@ -285,7 +285,7 @@ impl Server {
         }
         self.admission.ended(entry.counted);
         entry.responder.gone(now);
-        // // Anyone can send first packets that lead to nothing.
+        // Anyone can send first packets that lead to nothing.
         let ended = match entry.counted {
             Some(_) => closing::event(&entry.responder.connection().quic),
             None => Event::NotEntered,
@@ -309,13 +309,13 @@ impl Entry {
         let Some(unproven) = &mut self.unproven else {
             return self.responder.receive(datagram, path, now, scratch);
         };
-        // // Bytes from elsewhere earn no credit for the first address.
+        // Bytes from elsewhere earn no credit for the first address.
         if path == self.responder.first_address() {
             unproven.received(datagram.len());
         }
         let before = self.packets();
         self.responder.receive(datagram, path, now, scratch);
-        // // Only a client that has received our packets can encrypt such a packet (RFC 9000, 8.1).
+        // Only a client that has received our packets can encrypt such a packet (RFC 9000, 8.1).
         if packet == quiche::Type::Handshake && self.packets() > before {
             self.unproven = None;
         }

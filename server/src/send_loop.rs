@@ -1,18 +1,18 @@
-//! //! The send loop decides which bytes are passed to the transport, and when.
+//! The send loop decides which bytes are passed to the transport, and when.
 //!
-//! //! quiche puts one STREAM frame in a packet. If one packet's worth of one stream is offered right before the packet is made,
+//! quiche puts one STREAM frame in a packet. If one packet's worth of one stream is offered right before the packet is made,
 //! exactly the picked stream goes on the wire. This needs two rules:
 //!
-//! //! * **Hold.** With data waiting, quiche fills whatever the congestion window leaves, down to packets of a few bytes. So it
-//!   is asked for a packet only when a full one fits.
-//! //! * **Poke.** reno and cubic grow their window only if the sender once had data and no room. Offering only what fits never
+//! * **Hold.** With data waiting, quiche fills whatever the congestion window leaves, down to packets of a few bytes. So it is
+//!   asked for a packet only when a full one fits.
+//! * **Poke.** reno and cubic grow their window only if the sender once had data and no room. Offering only what fits never
 //!   shows them that. So when the window is full, one packet's worth is offered anyway, and a packet is requested in a buffer
 //!   that is too small for it: this marks the sender as limited by the window and sends nothing.
 //!
-//! //! On a path so fast that nothing holds packets back, the packets of a batch are picked one by one and offered in one call,
-//! as long as the same stream is picked: a *run*.
+//! On a path so fast that nothing holds packets back, the packets of a batch are picked one by one and offered in one call, as
+//! long as the same stream is picked: a *run*.
 //!
-//! //! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful. From it,
+//! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful. From it,
 //! and from everything else that holds packets back, `next.rs` decides by these rules; [`SendLoop::datagram`] carries out the
 //! decision.
 
@@ -304,7 +304,7 @@ impl SendLoop {
         }
         let datagram_bytes = self.measures.datagram_bytes;
         facts.paced = self.pacing.holds(quic, datagram_bytes, &self.window, now);
-        // // While the loop paces, a packet stays staged, to be shown. While the transport does, bytes are chosen when its pause
+        // While the loop paces, a packet stays staged, to be shown. While the transport does, bytes are chosen when its pause
         // ends.
         if !matches!(facts.paced, Paced::ByTransport(_)) {
             self.stage_next(now);

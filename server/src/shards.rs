@@ -1,6 +1,6 @@
-//! //! Servers that share an address, one for each core, and servers at other addresses.
+//! Servers that share an address, one for each core, and servers at other addresses.
 //!
-//! //! The system gives each of them the datagrams of some clients, by their addresses. A client whose address changes arrives at
+//! The system gives each of them the datagrams of some clients, by their addresses. A client whose address changes arrives at
 //! another shard. Its connection ID names the shard that has the connection, and the datagram is handed over.
 
 use crate::account::Ledger;

@@ -1,4 +1,4 @@
-//! //! The streams of one connection that carry responses: one record each, and indices that find them quickly.
+//! The streams of one connection that carry responses: one record each, and indices that find them quickly.
 
 mod gates;
 #[cfg(feature = "experiments")]

@@ -247,7 +247,7 @@ pub(crate) fn transport_config(
     config.set_max_stream_window(limits.stream_receive_bytes);
     // The transport keeps a path for each.
     config.set_active_connection_id_limit(limits.addresses as u64);
-    // // The server counts what is sent to an unproven address. The transport abandons such an address when its own count, which does not
+    // The server counts what is sent to an unproven address. The transport abandons such an address when its own count, which does not
     // include padding, leaves no room.
     config.set_max_amplification_factor(1000);
     config.set_initial_congestion_window_packets(options.initial_window_packets);
@@ -264,7 +264,7 @@ pub(crate) fn transport_config(
 pub fn acceptor(identity: &Identity) -> Result<SslAcceptor, TlsError> {
     let mut tls = SslAcceptor::mozilla_intermediate_v5(SslMethod::tls())?;
     identity.present(&mut tls)?;
-    // // A client that offers no protocol, or only other ones, gets HTTP/1.1, or learns that it has come to the wrong place.
+    // A client that offers no protocol, or only other ones, gets HTTP/1.1, or learns that it has come to the wrong place.
     tls.set_alpn_select_callback(|_, offered| {
         select_next_proto(TCP_PROTOCOLS, offered).ok_or(AlpnError::ALERT_FATAL)
     });

@@ -1,5 +1,5 @@
-//! //! Joins the connections of one client. The router knows no more about it than this: it reports events, and
-//! lets the named connections send. Without an experiment that joins connections, there is no receiver.
+//! Joins the connections of one client. The router knows no more about it than this: it reports events, and lets
+//! the named connections send. Without an experiment that joins connections, there is no receiver.
 
 use crate::responder::Responder;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! //! The bytes that may be sent to an unproven address: three times the bytes that came from there (RFC 9000, 8.1). The transport
+//! The bytes that may be sent to an unproven address: three times the bytes that came from there (RFC 9000, 8.1). The transport
 //! does not count padding, so the router counts whole datagrams.
 
 /// Bytes received and sent while a client's address is unproven.

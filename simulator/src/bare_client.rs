@@ -1,4 +1,4 @@
-//! //! A client without a browser: a study or a test determines its requests.
+//! A client without a browser: a study or a test determines its requests.
 
 use connection::{ClientConfig, ConnectError, Connection, Destinations, Endpoint, Path, Transmit};
 use http3::{Code, Event, Header, StreamId};

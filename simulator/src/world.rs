@@ -63,7 +63,7 @@ impl<S: Endpoint> World<S> {
         self.send(clients);
         match self.next_event(clients).into_iter().chain(wakeup).min() {
             Some(next) if next < TIME_MAX => {
-                // // Everything due at this moment has been done: a timer that fires and stays due must not stop the clock.
+                // Everything due at this moment has been done: a timer that fires and stays due must not stop the clock.
                 self.advance(clients, next.max(self.elapsed + Duration::from_nanos(1)));
                 true
             }

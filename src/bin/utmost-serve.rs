@@ -1,4 +1,4 @@
-//! //! `utmost-serve`: the program behind `utmost serve`. It contains nothing of the lab.
+//! `utmost-serve`: the program behind `utmost serve`. It contains nothing of the lab.
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::process::ExitCode;

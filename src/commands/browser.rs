@@ -1,4 +1,4 @@
-//! //! `utmost browser`: the schemes in a real browser, beside the playback's predictions.
+//! `utmost browser`: the schemes in a real browser, beside the playback's predictions.
 
 use super::compare;
 use crate::{figure_files, output, values};

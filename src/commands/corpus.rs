@@ -1,4 +1,4 @@
-//! //! `utmost corpus`: existing pages, and new ones.
+//! `utmost corpus`: existing pages, and new ones.
 
 mod generate;
 pub(super) mod graph;

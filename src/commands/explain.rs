@@ -1,4 +1,4 @@
-//! //! `utmost explain`: facts that predict the gain and the winner of a study.
+//! `utmost explain`: facts that predict the gain and the winner of a study.
 
 use super::compare;
 use crate::output;

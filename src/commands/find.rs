@@ -296,7 +296,7 @@ fn question(arguments: &Arguments) -> Result<Question, Failure> {
     let schemes = candidates(&arguments.own.catalogue(&[])?);
     let jobs = arguments.jobs.map_or_else(values::cores, NonZeroUsize::get);
     let named = values::networks(&arguments.networks)?;
-    // // Recording in a browser takes long: check the outputs first.
+    // Recording in a browser takes long: check the outputs first.
     can_be_written(arguments)?;
     let root =
         arguments.inputs.first().map(Path::new).filter(|it| arguments.all_pages && it.is_dir());
@@ -338,7 +338,7 @@ fn confirming_browser(
     if arguments.confirm != Some(engines::BROWSER) {
         return Ok(None);
     }
-    // // Fails now if it is not installed, and not after a long search.
+    // Fails now if it is not installed, and not after a long search.
     super::browser::Which::default().installed().map(Some)
 }
 

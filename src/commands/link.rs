@@ -1,4 +1,4 @@
-//! //! `utmost link`: the lab's links as a UDP relay, or between network namespaces.
+//! `utmost link`: the lab's links as a UDP relay, or between network namespaces.
 
 mod tun;
 
@@ -92,7 +92,7 @@ fn relay(
     output::line(&format!("listening on {address}"))?;
     for mut further in arguments.listen.all[1..].iter().copied() {
         further.set_port(address.port());
-        // // Without IPv6, the first address is enough. Only the first one is logged.
+        // Without IPv6, the first address is enough. Only the first one is logged.
         if let Ok(mut relay) = Relay::bind(further, to, network.clone(), seed) {
             output::line(&format!("listening on {further}"))?;
             std::thread::spawn(move || relay.run(&mut |notice| say(notice)));

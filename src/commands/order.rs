@@ -1,4 +1,4 @@
-//! //! `utmost order`: pure scheduling, packet by packet.
+//! `utmost order`: pure scheduling, packet by packet.
 
 use crate::{figure_files, output, values};
 use ::serve::Failure;

@@ -330,7 +330,7 @@ fn from_server(
         history.visited(&host, moved);
         (options.cookies, options.cache) = (outcome.cookies.clone(), outcome.cache.clone());
         for mut navigation in Navigation::all(page, &options.then, &timeline, outcome) {
-            // // Prints differences from the page; they do not make a load from another server incomplete.
+            // Prints differences from the page; they do not make a load from another server incomplete.
             navigation.load.completed = navigation.outcome.completed;
             let problems = &navigation.outcome.problems;
             let problems = problems.iter().map(|it| format!("{server}: {it}")).collect();

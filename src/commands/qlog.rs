@@ -1,4 +1,4 @@
-//! //! `utmost qlog`: the logs of any QUIC stack. One file for each subcommand.
+//! `utmost qlog`: the logs of any QUIC stack. One file for each subcommand.
 
 mod capture;
 mod check;

@@ -1,4 +1,4 @@
-//! //! `utmost schemes`: lists the schemes, or checks one from a file.
+//! `utmost schemes`: lists the schemes, or checks one from a file.
 
 mod check;
 

@@ -1,4 +1,4 @@
-//! //! `utmost serve`: runs `utmost-serve`, which is installed beside this program and does not contain the
+//! `utmost serve`: runs `utmost-serve`, which is installed beside this program and does not contain the
 //! lab.
 
 use crate::values;

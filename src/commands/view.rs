@@ -1,4 +1,4 @@
-//! //! `utmost view`: local pages in a browser: the workbench, a study, or a directory of logs.
+//! `utmost view`: local pages in a browser: the workbench, a study, or a directory of logs.
 
 mod admission;
 mod dropped_pages;
@@ -189,7 +189,7 @@ fn open(view: &View, query: &str) -> Answer {
     if names.is_empty() || names.len() > VIEW_OPEN_MAX {
         return refuse(400, "name from one to eight files");
     }
-    // // Taken before reading: whatever is added meanwhile counts as growth.
+    // Taken before reading: whatever is added meanwhile counts as growth.
     let follow = view.follows.then(|| sizes_of(&reading(&view.library), &names));
     let traces = reading(&view.library).read(&names, Detail::Events);
     match traces {

@@ -1,4 +1,4 @@
-//! //! `utmost what-if`: how a recorded load would have gone under other schemes.
+//! `utmost what-if`: how a recorded load would have gone under other schemes.
 
 use super::find::counting;
 use super::qlog::{Files, SetArguments, read_each, refusal};
@@ -151,7 +151,7 @@ fn show(derived: &Derived, replays: &[Replay]) -> Result<(), Failure> {
     }
     let recorded = derived.recorded.byte_index_ms;
     let set = if recorded.atf.is_some() { Set::Atf } else { Set::All };
-    // // Compared with the replay, so that errors of the derived page and link do not favour an order.
+    // Compared with the replay, so that errors of the derived page and link do not favour an order.
     let repeat_ms = replays.first().and_then(|it| it.byte_index_ms.get(set));
     let name = if set == Set::Atf { "ATF" } else { "all" };
     let header = [

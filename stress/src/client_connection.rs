@@ -130,7 +130,7 @@ impl Endpoint for ClientConnection {
     }
 
     fn receive(&mut self, datagram: &mut [u8], path: Path, _now: Instant) {
-        // // A client does not notice that its address has changed in transit.
+        // A client does not notice that its address has changed in transit.
         self.connection.receive(datagram, Path { local: self.local, ..path });
         self.connection.open();
         if self.reads && self.connection.is_open() {

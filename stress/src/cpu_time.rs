@@ -1,4 +1,4 @@
-//! //! How much of the machine's CPU time other programs use.
+//! How much of the machine's CPU time other programs use.
 
 use std::fs::read_to_string;
 

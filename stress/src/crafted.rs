@@ -1,4 +1,4 @@
-//! //! Packets that no library would make, on a connection that a library has made.
+//! Packets that no library would make, on a connection that a library has made.
 
 use connection::Quic;
 use ring::aead::quic::{self, HeaderProtectionKey};

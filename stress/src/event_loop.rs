@@ -145,7 +145,7 @@ pub fn run(target: &Target, attack: &Attack, length: Duration) -> Result<Outcome
             .is_over_tcp()
             .then(|| visitors_over_tcp::Visitors::come(scope, target, &is_over));
         let visitors = scope.spawn(move || visit(target, length, &begin));
-        // // The sender is dropped if the visitors have failed, and they report why.
+        // The sender is dropped if the visitors have failed, and they report why.
         let began = begun.recv().ok();
         let attacked = began.map(|began| attackers.attack(began + length));
         let visited = visitors.join().unwrap_or(Err(StressError::Silent(target.address)));
@@ -267,7 +267,7 @@ fn visit(target: &Target, length: Duration, begin: &Sender<Instant>) -> Result<S
     }
     served(&mut visits, length, now());
     let start = now();
-    // // There is no receiver if the attackers have failed.
+    // There is no receiver if the attackers have failed.
     begin.send(start).ok();
     let mut phase = |number: u32| {
         crowd.visit_until(&mut visits, start + number * length)?;

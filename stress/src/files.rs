@@ -1,4 +1,4 @@
-//! //! The files that guests load, and the expected bodies.
+//! The files that guests load, and the expected bodies.
 
 use ring::digest::{SHA256, digest};
 use std::io;

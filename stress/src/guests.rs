@@ -1,4 +1,4 @@
-//! //! Guests of a soak: clients that connect, load files, abandon some, upload, change their address, leave and return.
+//! Guests of a soak: clients that connect, load files, abandon some, upload, change their address, leave and return.
 
 use crate::client_connection::ClientConnection;
 use crate::files::File;
@@ -174,7 +174,7 @@ impl Guest {
     pub(crate) fn greet(&mut self, client: &mut ClientConnection) {
         client.heard = Some(Vec::new());
         if let Some((transport, settings)) = self.session.take() {
-            // // Without it, the connection is a new client's.
+            // Without it, the connection is a new client's.
             client.connection.resume(&transport, settings).ok();
         }
     }

@@ -1,12 +1,12 @@
 //! Attacks on a server on this machine: one for each class of denial of service, bounded in time and rate. Visitors load
 //! a file before, during and after an attack, and their experience is the criterion.
 //!
-//! //! [`ATTACKS`] lists the attacks. An attack is a script (`scripts`), a pure function that determines what each of its
+//! [`ATTACKS`] lists the attacks. An attack is a script (`scripts`), a pure function that determines what each of its
 //! connections does at a time. [`run`] carries it out (`event_loop`) together with the visitors (`visitors`), and
 //! `outcome` judges.
 //!
-//! //! [`soak`] lets guests (`guests`) load files for a long time during one attack after another, and observes the
-//! server's process (`trend`). `soaked` judges.
+//! [`soak`] lets guests (`guests`) load files for a long time during one attack after another, and observes the server's
+//! process (`trend`). `soaked` judges.
 
 mod attack;
 mod client_connection;

@@ -1,4 +1,4 @@
-//! //! Random loss of datagrams, with a seed.
+//! Random loss of datagrams, with a seed.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,4 +1,4 @@
-//! //! Visitors who load a file repeatedly while a server is attacked.
+//! Visitors who load a file repeatedly while a server is attacked.
 
 use crate::client_connection::ClientConnection;
 use crate::limits::{REQUEST_EACH, VISITORS};

@@ -1,4 +1,4 @@
-//! //! Flag values of both programs.
+//! Flag values of both programs.
 
 use std::num::NonZeroUsize;
 

@@ -1,4 +1,4 @@
-//! //! Output, arguments and exit codes of the command-line programs: tables, JSON with provenance,
+//! Output, arguments and exit codes of the command-line programs: tables, JSON with provenance,
 //! progress, and one-line failures.
 
 mod flags;

@@ -1,4 +1,4 @@
-//! //! How a program reads its arguments and exits.
+//! How a program reads its arguments and exits.
 
 use crate::output::printable;
 use clap::Parser;

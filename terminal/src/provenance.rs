@@ -1,4 +1,4 @@
-//! //! The provenance of a result: everything needed to reproduce it.
+//! The provenance of a result: everything needed to reproduce it.
 
 use serde_json::{Value, json};
 use std::path::Path;

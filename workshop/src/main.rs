@@ -1,6 +1,6 @@
-//! //! `utmost-workshop`: commands for reviewers and maintainers of utmost.
+//! `utmost-workshop`: commands for reviewers and maintainers of utmost.
 //!
-//! //! One file for each subcommand, which parses arguments and prints. The libraries do the work.
+//! One file for each subcommand, which parses arguments and prints. The libraries do the work.
 
 mod adversary;
 mod reproduce;

@@ -1,4 +1,4 @@
-//! //! `utmost-workshop reproduce`: a published table or figure, beside ours.
+//! `utmost-workshop reproduce`: a published table or figure, beside ours.
 
 use ::reproduce::{EXPERIMENTS, Experiment, Findings, Reproduction, Setting, Table, write};
 use serve::Failure;
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..Setting::bundled(arguments.jobs.map_or_else(cores, NonZeroUsize::get))
     };
     if let Some(folder) = &arguments.out {
-        // // An experiment can take minutes: report an unwritable folder first.
+        // An experiment can take minutes: report an unwritable folder first.
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::BadInput(format!("--out {}: {error}", folder.display())))?;
     }

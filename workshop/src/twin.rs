@@ -1,4 +1,4 @@
-//! //! `utmost-workshop twin`: compares a scheme's file with the built-in scheme that it imitates.
+//! `utmost-workshop twin`: compares a scheme's file with the built-in scheme that it imitates.
 
 mod cost;
 mod pages;

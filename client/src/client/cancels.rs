@@ -1,4 +1,4 @@
-//! //! Cancels: responses that the user abandons, and unwanted pushes.
+//! Cancels: responses that the user abandons, and unwanted pushes.
 
 use super::Client;
 use crate::cancelling::What;

@@ -1,4 +1,4 @@
-//! //! Datagrams that make a QUIC server answer with its supported versions (RFC 9000, 6).
+//! Datagrams that make a QUIC server answer with its supported versions (RFC 9000, 6).
 
 /// A reserved version that no server supports (RFC 9000, 15).
 const NO_VERSION: u32 = 0x1a2a_3a4a;
@@ -11,7 +11,7 @@ pub(crate) const SIZES: [usize; 3] = [1200, 1350, 1452];
 
 /// A first datagram of this size.
 pub(crate) fn asking(bytes: usize) -> Vec<u8> {
-    // // The ID holds the size, so that an answer shows which datagram it answers.
+    // The ID holds the size, so that an answer shows which datagram it answers.
     let id = (bytes as u64).to_be_bytes();
     let header = [&[0xc0][..], &NO_VERSION.to_be_bytes(), &[8], &id, &[8], &id];
     let mut datagram = header.concat();

@@ -1,4 +1,4 @@
-//! //! One HTTP/3 connection with one request, which records the server's limits.
+//! One HTTP/3 connection with one request, which records the server's limits.
 
 use super::Quic;
 use connection::{ClientConfig, ConnectError, Connection, End, Endpoint, Path, Transmit, Verify};

@@ -1,4 +1,4 @@
-//! //! The doctor's sockets: they examine a host as a browser would.
+//! The doctor's sockets: they examine a host as a browser would.
 
 use super::{Line, PlayError, any_for, now};
 use crate::doctor::datagrams::{SIZES, answer, asking};
@@ -147,7 +147,7 @@ fn sizes(udp: &mut Udp, server: SocketAddr, within: Duration) -> io::Result<()> 
     let mut buffer = [0; 2048];
     for _ in 0..TRIES {
         for (size, _) in answered.iter().filter(|(_, it)| !it) {
-            // // A datagram that the system rejects counts as lost, and so do errors about earlier ones.
+            // A datagram that the system rejects counts as lost, and so do errors about earlier ones.
             socket.send(&asking(*size)).ok();
         }
         let until = now() + within.min(TRY);

@@ -1,4 +1,4 @@
-//! //! HTTP/1.1: several connections for each host, each of which carries one request after another. If none is free, requests
+//! HTTP/1.1: several connections for each host, each of which carries one request after another. If none is free, requests
 //! wait, and the most urgent one gets the next free connection, as in browsers. As there, interim responses have no effect.
 
 use super::line::{Line, fields, request};
@@ -58,7 +58,7 @@ pub(super) async fn open(
 async fn connect(line: &Line) -> Result<Sending, PlayError> {
     let stream = line.connect().await?;
     let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-    // // Its errors reach the request that it carries.
+    // Its errors reach the request that it carries.
     tokio::spawn(connection);
     Ok(sender)
 }

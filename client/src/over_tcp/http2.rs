@@ -1,4 +1,4 @@
-//! //! HTTP/2: one connection, which carries all requests as soon as they are known.
+//! HTTP/2: one connection, which carries all requests as soon as they are known.
 
 use super::line::{Line, fields, request};
 use super::{Arrival, Ask, What, tell, tell_all};
@@ -41,7 +41,7 @@ pub(super) async fn open(
         .initial_connection_window_size(window(config.receive_bytes));
     let (sender, connection) = builder.handshake(stream).await.map_err(io::Error::other)?;
     let (asks, asked) = unbounded_channel();
-    // // Its errors reach the requests.
+    // Its errors reach the requests.
     tokio::spawn(connection);
     tokio::spawn(send(sender, asked, to));
     Ok(Asks(asks))
@@ -101,7 +101,7 @@ async fn receive(
     };
     let mut ends = false;
     while !ends {
-        // // The end may arrive alone, and trailers after it.
+        // The end may arrive alone, and trailers after it.
         let next = body.data().await.transpose()?;
         ends = next.is_none() || body.is_end_stream();
         let bytes = next.unwrap_or_default();

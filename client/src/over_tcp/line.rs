@@ -1,4 +1,4 @@
-//! //! TLS connections over TCP to the server, and the messages on them.
+//! TLS connections over TCP to the server, and the messages on them.
 
 use crate::play_error::PlayError;
 use crate::{HttpVersion, Options, Verify};
@@ -49,7 +49,7 @@ impl Line {
         let stream = opened.map_err(|_| PlayError::Unanswered(self.server))??;
         match stream.ssl().selected_alpn_protocol() {
             Some(protocol) if protocol == &alpn(self.version)[1..] => Ok(stream),
-            // // A server without ALPN speaks HTTP/1.1.
+            // A server without ALPN speaks HTTP/1.1.
             None if self.version == HttpVersion::Http1 => Ok(stream),
             _ => Err(PlayError::NotOffered(self.server, self.version)),
         }
@@ -64,7 +64,7 @@ impl Line {
         let tls = self.tls.configure().map_err(io::Error::other)?;
         let stream = tokio_boring::connect(tls, &self.name, stream).await;
         stream.map_err(|error| {
-            // // Servers that support none of the offered protocols may reject the handshake (RFC 7301,
+            // Servers that support none of the offered protocols may reject the handshake (RFC 7301,
             // 3.2).
             let text = error.to_string();
             if text.to_ascii_lowercase().contains("no_application_protocol") {

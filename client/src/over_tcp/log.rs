@@ -1,4 +1,4 @@
-//! //! The log of a load over TCP: a qlog with the events that a timeline needs.
+//! The log of a load over TCP: a qlog with the events that a timeline needs.
 
 use super::now;
 use crate::options::log_title;

@@ -66,7 +66,7 @@ pub fn waits(page: &Page, resource: &PageResource) -> Vec<Wait> {
         Event::CssApplied => vec![Wait::Applied(of), Wait::StylesBefore(of)],
         Event::StyleApplied if !has_styles_before(usize::MAX) => vec![Wait::Applied(0)],
         Event::StyleApplied => vec![Wait::StylesBefore(usize::MAX)],
-        // // The load event follows `DOMContentLoaded`; its other conditions depend on the order.
+        // The load event follows `DOMContentLoaded`; its other conditions depend on the order.
         Event::Dcl | Event::Load => vec![Wait::DomReady],
     };
     waits.extend(trigger.needs.iter().map(|it| Wait::Applied(*it)));
@@ -248,7 +248,7 @@ mod tests {
         });
         let page = Page::parse(&text.to_string(), "test").expect("a page");
         let unmet: usize = Conditions::new(&page).unmet.iter().sum();
-        // // One each, and two for `css_applied` and `load`.
+        // One each, and two for `css_applied` and `load`.
         assert_eq!(unmet, 1 + 8 * OF_EACH);
     }
 }

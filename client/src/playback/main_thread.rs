@@ -1,4 +1,4 @@
-//! //! The browser's single main thread: it executes one script or stylesheet at a time.
+//! The browser's single main thread: it executes one script or stylesheet at a time.
 
 use super::micros;
 use corpus::Page;

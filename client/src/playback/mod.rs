@@ -1,26 +1,26 @@
-//! //! Plays a page back: a browser as a pure function, `(time, arrivals) -> requests`.
+//! Plays a page back: a browser as a pure function, `(time, arrivals) -> requests`.
 //!
-//! //! The page format sets the rules. Where it leaves room:
+//! The page format sets the rules. Where it leaves room:
 //!
-//! //! - Times are in microseconds from any origin; a call with an earlier time than the latest counts as at the latest time.
-//! //! - Everything reported for one instant is processed together, regardless of the order of calls. Discoveries of the same
-//!   instant are ordered by ID.
+//! - Times are in microseconds from any origin; a call with an earlier time than the latest counts as at the latest time.
+//! - Everything reported for one instant is processed together, regardless of the order of calls. Discoveries of the same instant
+//!   are ordered by ID.
 //! - A delay runs from the moment at which the event and all `needs` have occurred.
-//! //! - Decoded byte `n` of a resource is available after `ceil(n * bytes / decoded_bytes)` bytes on the wire, at least one, and in
+//! - Decoded byte `n` of a resource is available after `ceil(n * bytes / decoded_bytes)` bytes on the wire, at least one, and in
 //!   any case when the response is complete: an empty body or a short 404 does not hold anything back.
-//! //! - Execution is sequential. Among arrived resources, those with an `eval_order` go first, and each waits for all smaller ones,
+//! - Execution is sequential. Among arrived resources, those with an `eval_order` go first, and each waits for all smaller ones,
 //!   even undiscovered ones; the others follow in order of completion. Nothing is interrupted. Only CSS and JS with a 2xx status
 //!   take time; an error response counts as begun and ended on arrival.
-//! //! - Scripts do not delay the discovery of resources behind them in the HTML, because browsers look ahead. A resource that does
+//! - Scripts do not delay the discovery of resources behind them in the HTML, because browsers look ahead. A resource that does
 //!   wait for a script lists it in `needs`.
 //! - "Earlier" stylesheets have a smaller ID. `style_applied` on a page without any
 //!   render-blocking stylesheet is the arrival of the document.
-//! //! - The load event precedes neither `DOMContentLoaded` nor a discovery of the same instant.
-//! //! - The first rendering happens when the document's head has arrived and everything that blocks rendering is applied: the
-//!   head's critical stylesheets and synchronous scripts, the imports of those stylesheets, and critical stylesheets discovered
-//!   elsewhere by then. It needs an idle main thread, and precedes the next execution. Rendering does not delay execution, and
-//!   becomes visible one frame later. `docs/metrics.md` has the rules for the other milestones.
-//! //! - A browser reads nothing of a document until it commits to it, `commit_ms` after the first byte. The client has the bytes
+//! - The load event precedes neither `DOMContentLoaded` nor a discovery of the same instant.
+//! - The first rendering happens when the document's head has arrived and everything that blocks rendering is applied: the head's
+//!   critical stylesheets and synchronous scripts, the imports of those stylesheets, and critical stylesheets discovered elsewhere
+//!   by then. It needs an idle main thread, and precedes the next execution. Rendering does not delay execution, and becomes
+//!   visible one frame later. `docs/metrics.md` has the rules for the other milestones.
+//! - A browser reads nothing of a document until it commits to it, `commit_ms` after the first byte. The client has the bytes
 //!   earlier.
 //! - Bytes that arrive before their resource is discovered (a push) take effect at its discovery.
 

@@ -1,4 +1,4 @@
-//! //! Holds a document's bytes back until the browser reads them: it first commits to the navigation and gives the page a process.
+//! Holds a document's bytes back until the browser reads them: it first commits to the navigation and gives the page a process.
 
 use super::micros;
 use corpus::Page;

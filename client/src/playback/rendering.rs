@@ -1,4 +1,4 @@
-//! //! The milestones of a load: when the user sees what.
+//! The milestones of a load: when the user sees what.
 
 use super::conditions::{Happening, wire_bytes};
 use corpus::Page;
@@ -48,7 +48,7 @@ enum Blocks {
 impl Rendering {
     pub(super) fn new(page: &Page) -> Self {
         let mut roles: Vec<Role> = page.resources.iter().map(Role::of).collect();
-        // // A stylesheet is applied after its imports.
+        // A stylesheet is applied after its imports.
         for imported in page.resources.iter().filter(|other| other.trigger.on == Event::CssImport) {
             let by = roles.get(imported.trigger.of).map_or(Blocks::Never, |it| it.blocks);
             let own = &mut roles[imported.id].blocks;

@@ -1,4 +1,4 @@
-//! //! A golden timeline for each row of the trigger table, and properties of every page.
+//! A golden timeline for each row of the trigger table, and properties of every page.
 
 mod rendering;
 

@@ -150,7 +150,7 @@ impl Fetch {
         if sent == Ok(true) {
             self.answers.push(Answer { stream: stream.0, ..Answer::default() });
         }
-        // // A request that the server does not accept is not retried.
+        // A request that the server does not accept is not retried.
         sent != Ok(false)
     }
 
@@ -258,7 +258,7 @@ impl Endpoint for Fetch {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        // // Wake up only for unread data.
+        // Wake up only for unread data.
         let has_unread = self.connection.readable().next().is_some();
         let reading = self.pace.next_refill().filter(|_| has_unread).map(|it| self.epoch + it);
         [self.connection.next_timeout(), self.until, reading].into_iter().flatten().min()

@@ -1,9 +1,9 @@
-//! //! A connection that requests a few resources at once and one more during their transfer, for tests of a server's
+//! A connection that requests a few resources at once and one more during their transfer, for tests of a server's
 //! priorities.
 //!
-//! //! It creates its own contention: its receive window is small, and it reads slowly. So even a fast server always
-//! has more to send than it may, and must choose the next response. The connection's qlog, which [`Fetched`] holds, has
-//! the arrival times.
+//! It creates its own contention: its receive window is small, and it reads slowly. So even a fast server always has
+//! more to send than it may, and must choose the next response. The connection's qlog, which [`Fetched`] holds, has the
+//! arrival times.
 
 mod fetch;
 mod pace;

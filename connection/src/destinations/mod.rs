@@ -1,6 +1,6 @@
-//! //! The further connections of a client, to which responses of its first connection move ([`migration`]).
+//! The further connections of a client, to which responses of its first connection move ([`migration`]).
 //!
-//! //! The first connection is the *source*: it makes all requests. The owner reads it through [`Destinations::arrival`], and
+//! The first connection is the *source*: it makes all requests. The owner reads it through [`Destinations::arrival`], and
 //! passes everything from [`Destinations::moved`] to its session. So one session sees each response, whatever connection
 //! carries it.
 
@@ -314,7 +314,7 @@ impl Destinations {
         {
             self.keep(subject, None);
         }
-        // // The stream tells the server that a response is over.
+        // The stream tells the server that a response is over.
         let Some(response) = self.responses.get_mut(&subject) else { return };
         let usable: Vec<Name> = self.others.iter().filter_map(Other::usable_name).collect();
         match response.receiving.receive(frame, &|name| usable.contains(&name), now) {
@@ -352,7 +352,7 @@ impl Destinations {
                     other.stop(subject, error.code());
                 }
                 if let Some(stream) = stream {
-                    // // The session reports it to the owner as if the server had reset the stream.
+                    // The session reports it to the owner as if the server had reset the stream.
                     source.session.stream_reset(stream, error.code().value()).ok();
                     stop_reading(source, stream, error.code());
                 }
@@ -427,7 +427,7 @@ impl Destinations {
         }
         let name = self.server_name.as_deref();
         let (local, config) = (source.local_addr(), &self.config);
-        // // A failed attempt counts like a failed connection.
+        // A failed attempt counts like a failed connection.
         if let Ok(connection) = Connection::connect(name, local, self.server, config, now) {
             self.others.push(Other::new(connection, secret.clone()));
         }
@@ -449,7 +449,7 @@ impl Destinations {
         let header = self.others[place].header(stream)?;
         let subject = header.subject;
         let Some(response) = self.responses.get(&subject) else {
-            // // It is over, but a push may arrive before its stream at the source.
+            // It is over, but a push may arrive before its stream at the source.
             if matches!(subject, Subject::Request(_)) {
                 self.others[place].stop(subject, Code::RequestCancelled);
             }

@@ -1,4 +1,4 @@
-//! //! Delivers data in the order in which the server first sent it, across all streams. A page over TCP gets
+//! Delivers data in the order in which the server first sent it, across all streams. A page over TCP gets
 //! this order, because a lost byte holds back all bytes sent after it.
 
 use super::SendOrder;
@@ -66,7 +66,7 @@ impl OrderedDelivery {
             self.next.1 += count as u64;
             return Some((stream, bytes, self.take_end(stream)));
         }
-        // // An end that arrived without bytes.
+        // An end that arrived without bytes.
         let ended = self.waiting.iter().find(|(_, it)| it.fin && it.bytes.is_empty());
         let stream = *ended?.0;
         self.take_end(stream).then(|| (stream, Vec::new(), true))

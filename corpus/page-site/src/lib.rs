@@ -1,6 +1,6 @@
 //! A site that imitates recorded pages: each response has the recorded size, delay and header fields.
 //!
-//! //! The bodies are synthetic. A client that plays the page back gets letters; a browser gets HTML, CSS and scripts
+//! The bodies are synthetic. A client that plays the page back gets letters; a browser gets HTML, CSS and scripts
 //! whose references make it request the same resources for the same reasons ([`PageSite::for_browsers`]).
 
 mod font;
@@ -124,7 +124,7 @@ fn ready(resource: &PageResource, body_bytes: u64) -> Vec<(Duration, u64)> {
         bytes += chunk.bytes;
         steps.push((wait.max(after_ms(chunk.at_ms)), bytes));
     }
-    // // The last piece has all remaining bytes: markup may have to be larger than the page states.
+    // The last piece has all remaining bytes: markup may have to be larger than the page states.
     steps.extend(steps.last().map(|&(at, _)| (at, body_bytes)));
     steps
 }

@@ -1,5 +1,5 @@
-//! //! Synthetic bodies for a page, with the recorded size and compressibility, and with markup that makes a browser
-//! request the same resources for the same reasons.
+//! Synthetic bodies for a page, with the recorded size and compressibility, and with markup that makes a browser request
+//! the same resources for the same reasons.
 //!
 //! HTML has its references at the recorded bytes. CSS imports stylesheets and uses images and fonts. Scripts run as long
 //! as recorded and then request their resources. Filler lies between; enough of it is random to reach the size on the
@@ -214,7 +214,7 @@ fn document(page: &Page) -> Pieces {
     let in_head = page.resources.iter().filter(|it| it.is_in_text() && it.in_head);
     let body_byte = in_head.filter_map(|it| it.trigger.byte).max().unwrap_or(0);
     parts.push((0, format!("<!doctype html><html><head><title>{}</title>", page.name)));
-    // // Text comes first, because browsers do not render before there is something to see.
+    // Text comes first, because browsers do not render before there is something to see.
     parts.push((body_byte + 1, "<body>text".to_owned()));
     for resource in page.resources.iter().filter(|resource| resource.is_in_text()) {
         parts.push((resource.trigger.byte.unwrap_or(0), tag(resource)));

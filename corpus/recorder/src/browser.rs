@@ -1,4 +1,4 @@
-//! //! The adapter to Chromium: starts it, loads pages, and returns DevTools' observations.
+//! The adapter to Chromium: starts it, loads pages, and returns DevTools' observations.
 
 mod mirroring;
 mod visiting;
@@ -78,7 +78,7 @@ impl Chromium {
             "--host-resolver-rules=MAP {host} 127.0.0.1:{port}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, \
              EXCLUDE localhost"
         );
-        // // It reaches only this machine, and must run in containers and as root.
+        // It reaches only this machine, and must run in containers and as root.
         Self::with(false, &["--enable-quic", "--origin-to-force-quic-on=*", &pin, &rules])
     }
 
@@ -127,7 +127,7 @@ impl Chromium {
                 &other,
                 json!({"behavior": "allow", "browserContextId": context.get_id(), "downloadPath": download.folder}),
             )?;
-            // // The navigation to a download answers late or never.
+            // The navigation to a download answers late or never.
             call::<Page::Navigate>(&other, json!({"url": download.url})).ok();
             std::thread::sleep(download.head_start);
             report_of(&*new_tab(context)?, url, quiet)

@@ -1,4 +1,4 @@
-//! //! Why a recording failed.
+//! Why a recording failed.
 
 use crate::limits::ERROR_MAX;
 use corpus::page::Spread;

@@ -1,4 +1,4 @@
-//! //! The adapter to Firefox: starts it, loads pages, and returns its reports of their requests.
+//! The adapter to Firefox: starts it, loads pages, and returns its reports of their requests.
 
 mod requests;
 mod session;
@@ -30,7 +30,7 @@ struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // // It may have ended already.
+        // It may have ended already.
         self.0.kill().ok();
         self.0.wait().ok();
     }
@@ -65,7 +65,7 @@ impl Firefox {
 
 /// The settings of a profile: only the host is reachable, and Firefox makes no requests of its own.
 fn preferences(host: &str, port: u16) -> String {
-    // // All other hosts lead to a port without a listener.
+    // All other hosts lead to a port without a listener.
     const NOBODY: u16 = 9;
     let preferences = json!({
         "network.dns.localDomains": host,
@@ -92,7 +92,7 @@ fn preferences(host: &str, port: u16) -> String {
     });
     let mut text = String::new();
     for (name, value) in preferences.as_object().into_iter().flatten() {
-        // // Writing to a string cannot fail.
+        // Writing to a string cannot fail.
         writeln!(text, "user_pref({}, {value});", Value::from(name.as_str())).ok();
     }
     text
@@ -139,7 +139,7 @@ fn visit_in(
     session.forget();
     let navigation = json!({"context": window, "url": url, "wait": "none"});
     session.call("browsingContext.navigate", &navigation)?;
-    // // The requests show a load that does not end before the deadline.
+    // The requests show a load that does not end before the deadline.
     session.listen(silence)?;
     let expression =
         json!({"expression": REPORT, "target": {"context": window}, "awaitPromise": true});

@@ -1,6 +1,6 @@
 //! Records real pages in a browser, through our own server, as pages that can be played back.
 //!
-//! //! A page is loaded several times, each time with other delays ([`Setting`]). A [`Capture`] holds the
+//! A page is loaded several times, each time with other delays ([`Setting`]). A [`Capture`] holds the
 //! observations of one load. The causes are derived from all captures together ([`derive::derive`]), and
 //! judged by how well they predict when each resource was discovered ([`derive::judge`]).
 

@@ -1,4 +1,4 @@
-//! //! Every limit of a recording: waiting times, memory, and the effort of the search for causes.
+//! Every limit of a recording: waiting times, memory, and the effort of the search for causes.
 
 use corpus::page::Spread;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! //! A page of the web as a site of our own, built from the responses that a browser received.
+//! A page of the web as a site of our own, built from the responses that a browser received.
 //!
-//! //! A mirror holds the answers of one host. Like a folder, it omits other hosts.
+//! A mirror holds the answers of one host. Like a folder, it omits other hosts.
 
 use crate::error::{RecordError, refused};
 use crate::limits::MIRROR_BYTES_MAX;
@@ -131,7 +131,7 @@ impl Mirror {
             left.bodiless += usize::from((200..300).contains(&status));
             Vec::new()
         });
-        // // The page used only this part of the file, so the part becomes the file.
+        // The page used only this part of the file, so the part becomes the file.
         let status = if status == 206 { 200 } else { status };
         let stored = Stored { status, mime: end.mime.clone(), body: Arc::from(body) };
         self.answers.entry(path_of(asked)).or_insert(stored);
@@ -162,7 +162,7 @@ impl Site for Mirror {
             status: stored.status,
             headers: server::site::fields::fields([
                 ("content-type", stored.mime.as_str()),
-                // // For a page loaded without TLS, upgrades the references to its own host.
+                // For a page loaded without TLS, upgrades the references to its own host.
                 ("content-security-policy", "upgrade-insecure-requests"),
             ]),
             body: Body::Bytes(Arc::clone(&stored.body)),

@@ -1,4 +1,4 @@
-//! //! Turns a browser's trace events and its own report into a [`Capture`], without conclusions.
+//! Turns a browser's trace events and its own report into a [`Capture`], without conclusions.
 
 use crate::capture::{Capture, Element, Fetch, ImageBox, Initiator, Work};
 use crate::error::RecordError;

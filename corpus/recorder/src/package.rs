@@ -1,4 +1,4 @@
-//! //! Packages that contain web pages, fetched by their ordinary clients into a cache folder.
+//! Packages that contain web pages, fetched by their ordinary clients into a cache folder.
 
 use crate::error::{RecordError, refused};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! //! From a folder, a package or a URL to a page: records, derives and judges.
+//! From a folder, a package or a URL to a page: records, derives and judges.
 
 use crate::browser::{Chromium, Trust};
 use crate::capture::Capture;
@@ -160,7 +160,7 @@ fn mirrored(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, Record
     progress("mirroring the page");
     let chromium = Chromium::for_mirroring(&request.trust)?;
     let mirror = Mirror::new(&request.source, &chromium.answers(&request.source)?)?;
-    // // IP addresses cannot be redirected, and this machine's names need no redirection.
+    // IP addresses cannot be redirected, and this machine's names need no redirection.
     let named = mirror.host.parse::<IpAddr>().is_err()
         && !mirror.host.starts_with('[')
         && mirror.host != "localhost";

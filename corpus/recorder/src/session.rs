@@ -1,4 +1,4 @@
-//! //! Recording: our server, a browser, and one load after another.
+//! Recording: our server, a browser, and one load after another.
 
 use crate::browser::{Chromium, Load, Quiet, Trouble, VIEWPORT};
 use crate::capture::Capture;
@@ -119,8 +119,7 @@ pub fn record(
     let origin = format!("https://{}", plan.host);
     let url = format!("{origin}{}", plan.entry);
     let mut recording = Recording { captures: Vec::new(), screenshot: None };
-    // // The first load warms up: the browser compiles parts of itself, and the site compresses its
-    // bodies.
+    // The first load warms up: the browser compiles parts of itself, and the site compresses its bodies.
     load(&chromium, &site, &url, &plan.settings[0], false)?;
     for number in 0..plan.loads {
         for setting in &plan.settings {

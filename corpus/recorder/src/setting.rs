@@ -1,4 +1,4 @@
-//! //! The delays of responses while a page is recorded: they separate causes from coincidences.
+//! The delays of responses while a page is recorded: they separate causes from coincidences.
 
 use crate::limits::SETTINGS_MAX;
 use schedulers::Kind;

@@ -1,4 +1,4 @@
-//! //! The site that is recorded: its responses are delayed, compressed, and logged.
+//! The site that is recorded: its responses are delayed, compressed, and logged.
 
 use crate::limits::COMPRESSED_BYTES_MAX;
 use crate::locked;
@@ -67,7 +67,7 @@ impl RecordedSite {
 
 impl Site for RecordedSite {
     fn respond(&self, request: &Request) -> Response {
-        // // The response does not depend on the browser's codings.
+        // The response does not depend on the browser's codings.
         let fields = kept(&request.fields, |it| !matches!(it, "accept-encoding" | "range"));
         let plain = Request { fields: fields.collect(), ..request.clone() };
         let mut response = self.files.respond(&plain);

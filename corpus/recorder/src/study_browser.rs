@@ -96,7 +96,7 @@ struct KnownFiles {
 impl Site for KnownFiles {
     fn respond(&self, request: &Request) -> Response {
         let Response { resource, directive, .. } = self.page.respond(request);
-        // // Clears the log of requests, which nobody reads and which would grow.
+        // Clears the log of requests, which nobody reads and which would grow.
         self.files.set(Setting::default());
         Response { resource, directive, ..self.files.respond(request) }
     }
@@ -146,7 +146,7 @@ impl StudyBrowser {
             let browser = Program::start(self.kind, port, public_key_pin)?;
             let public_key_pin = public_key_pin.to_owned();
             let mut it = Running { browser, port, public_key_pin };
-            // // A browser's first load is slower than all others.
+            // A browser's first load is slower than all others.
             it.browser.visit(&document(page), false)?;
             fits = Some(it);
         }

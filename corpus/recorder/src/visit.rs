@@ -1,4 +1,4 @@
-//! //! Visits a page on one of our servers with a browser, to test whether it requests the page's resources.
+//! Visits a page on one of our servers with a browser, to test whether it requests the page's resources.
 
 use crate::browser::{Chromium, Download, Quiet};
 use crate::error::RecordError;

@@ -1,6 +1,6 @@
-//! //! Pages grown from a page: its structure, with the numbers of resources and bytes of another web page.
+//! Pages grown from a page: its structure, with the numbers of resources and bytes of another web page.
 //!
-//! //! Recordings of sites show which resource references which, what is above the fold, and how kinds mix; no published
+//! Recordings of sites show which resource references which, what is above the fold, and how kinds mix; no published
 //! distribution does. Published distributions show how large pages are today; few recordings do.
 
 use super::draw::{Draw, whole};
@@ -113,7 +113,7 @@ fn with_copies(
     let mut copies = vec![0_usize; all.len()];
     let others = &originals[1..];
     let plain: Vec<usize> = others.iter().copied().filter(|it| !all[*it].hero).collect();
-    // // If a page has only a document and heroes, the heroes are copied.
+    // If a page has only a document and heroes, the heroes are copied.
     let may = if plain.is_empty() { others } else { &plain };
     for _ in originals.len()..count {
         copies[may[draw.below(may.len())]] += 1;
@@ -202,7 +202,7 @@ fn shared_out(resources: &[PageResource], bytes: u64) -> Vec<u64> {
         left = left.saturating_sub(FILE_BYTES_MAX * full.len() as u64);
         open = rest;
     }
-    // // The largest resource with room gets the rounding remainder.
+    // The largest resource with room gets the rounding remainder.
     let rest = bytes.saturating_sub(targets.iter().sum());
     let with_room = targets.iter_mut().filter(|bytes| **bytes + rest <= FILE_BYTES_MAX);
     if let Some(largest) = with_room.max_by_key(|bytes| **bytes) {

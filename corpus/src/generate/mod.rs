@@ -1,7 +1,7 @@
-//! //! Synthetic, seeded pages: counts and sizes follow published distributions; the depth of discoveries and
+//! Synthetic, seeded pages: counts and sizes follow published distributions; the depth of discoveries and
 //! the share of late ones can be set.
 //!
-//! //! Numbers come from `SplitMix64` and pass only through additions, multiplications and divisions: the
+//! Numbers come from `SplitMix64` and pass only through additions, multiplications and divisions: the
 //! same seed gives the same bytes on every machine.
 
 mod draw;

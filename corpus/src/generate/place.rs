@@ -41,7 +41,7 @@ fn levels(resources: &[PageResource], shape: &Shape, draw: &mut Draw) -> Vec<usi
     levels[0] = 0;
     let others = resources.len() - 1;
     let late = whole(others as f64 * shape.late_share);
-    // // One stylesheet stays in the text, to reference the others.
+    // One stylesheet stays in the text, to reference the others.
     let stylesheet = resources.iter().position(|it| it.kind == Kind::Css);
     let mut chosen: Vec<usize> =
         (1..resources.len()).filter(|&it| Some(it) != stylesheet).collect();
@@ -53,7 +53,7 @@ fn levels(resources: &[PageResource], shape: &Shape, draw: &mut Draw) -> Vec<usi
     chosen.sort_by_key(|id| match resources[*id].kind {
         _ if links.contains(id) => 0,
         Kind::Font => 1,
-        // // The text references an inner frame's document.
+        // The text references an inner frame's document.
         Kind::Html => 3,
         _ => 2,
     });

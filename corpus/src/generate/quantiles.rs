@@ -121,7 +121,7 @@ fn counts(count: usize, level: f64) -> Vec<usize> {
     let rounded = shares.iter().enumerate();
     let mut counts: Vec<usize> =
         rounded.map(|(kind, it)| whole(it.floor()).max(usize::from(kind < 2))).collect();
-    // // The rounding remainder goes to the kinds that lost most.
+    // The rounding remainder goes to the kinds that lost most.
     let lost: Vec<f64> = counts.iter().zip(&shares).map(|(it, share)| *it as f64 - share).collect();
     let mut losers: Vec<usize> = (0..wanted.len()).collect();
     losers.sort_by(|a, b| lost[*a].total_cmp(&lost[*b]));

@@ -1,4 +1,4 @@
-//! //! The bundled pages of the set `web`: pages of public sites, grown to the sizes of today's web pages.
+//! The bundled pages of the set `web`: pages of public sites, grown to the sizes of today's web pages.
 
 use super::draw::whole;
 use super::quantiles;

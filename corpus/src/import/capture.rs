@@ -58,7 +58,7 @@ fn choose(
 ) -> Result<Load, ImportError> {
     let count = loads.len();
     let number = wanted.unwrap_or_else(|| {
-        // // Weighing a load takes long, and a single one needs no weighing.
+        // Weighing a load takes long, and a single one needs no weighing.
         let numbers = (1..=count).rev().filter(|_| count > 1);
         numbers.max_by_key(|number| kept_bytes(&loads[number - 1], redirects)).unwrap_or(1)
     });

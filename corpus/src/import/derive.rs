@@ -1,4 +1,4 @@
-//! //! Rules that all importers share, for facts that recordings lack.
+//! Rules that all importers share, for facts that recordings lack.
 
 use super::{ImportError, Imported};
 use crate::check::check;
@@ -104,7 +104,7 @@ pub(crate) fn set_eval_order(resources: &mut [PageResource]) {
 
 /// Marks the resources that the document references after its first image, and the resources they reference.
 pub(crate) fn set_after_first_image(resources: &mut [PageResource]) {
-    // // A preloaded image stands elsewhere than its hint.
+    // A preloaded image stands elsewhere than its hint.
     let images = resources.iter().filter(|it| it.kind == Kind::Image && !it.preload);
     let in_document = images.filter(|it| it.trigger.of == 0);
     let Some(first) = in_document.filter_map(|it| it.trigger.byte).min() else { return };

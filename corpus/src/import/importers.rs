@@ -1,4 +1,4 @@
-//! //! The formats of recordings, one row each, recognized by their outermost keys.
+//! The formats of recordings, one row each, recognized by their outermost keys.
 
 use super::{
     ImportError, Imported, Recording, capture, package_page, refuse, resource_list,

@@ -1,6 +1,6 @@
-//! //! Imports recordings of page loads as pages.
+//! Imports recordings of page loads as pages.
 //!
-//! //! No recording holds everything that a page states. Importers list their assumptions in notes.
+//! No recording holds everything that a page states. Importers list their assumptions in notes.
 
 mod capture;
 pub(crate) mod derive;

@@ -1,4 +1,4 @@
-//! //! The resource lists that the paper's own implementation plays back: `{"resources": {PATH: METADATA,
+//! The resource lists that the paper's own implementation plays back: `{"resources": {PATH: METADATA,
 //! ...}}`, the document first (github.com/rmarx/quicker). They have roles and discoveries, but no sizes.
 
 use super::derive::{finish_as_stated, mime_for, typical_bytes};

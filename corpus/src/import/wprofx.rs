@@ -1,7 +1,7 @@
 //! `WProfX`, the tool behind the paper's dependencies: a list with an entry `{id, objs}` for each URL, then
 //! `Rendering`, `Painting`, `Deps`, `Netlog`, and the critical path (github.com/jnejati/WProfX).
 //!
-//! //! Works around two defects of its files. `transferSize` holds only the last chunk of a body, so the total
+//! Works around two defects of its files. `transferSize` holds only the last chunk of a body, so the total
 //! falls short of the bytes that its own `Netlog` counted; the difference is divided among the resources in
 //! proportion to their bodies' transfer times. And no edge leads from a stylesheet to a font or image; such
 //! edges are inferred.
@@ -117,7 +117,7 @@ impl WprofxLog {
             let image = request.mime.starts_with("image/");
             (request.initiator, request.initiator_urls) = match script {
                 Some(url) => (Initiator::Script, vec![url]),
-                // // It lacks a place that others have: the parser was elsewhere.
+                // It lacks a place that others have: the parser was elsewhere.
                 None if image && !parsed => (Initiator::Parser, vec![document.clone()]),
                 None => (Initiator::Unknown, vec![document.clone()]),
             };

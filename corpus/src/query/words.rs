@@ -1,4 +1,4 @@
-//! //! A query's words: parentheses, comparisons, and the text between them and spaces.
+//! A query's words: parentheses, comparisons, and the text between them and spaces.
 
 use super::QueryError;
 

@@ -1,4 +1,4 @@
-//! //! Replaces the rasterizer in a program built without the feature `png`.
+//! Replaces the rasterizer in a program built without the feature `png`.
 
 use super::{About, PngError};
 

@@ -1,6 +1,6 @@
-//! //! Figures as PDF for print: vectors, and real text in a subset of the system's font.
+//! Figures as PDF for print: vectors, and real text in a subset of the system's font.
 //!
-//! //! Supports the elements of this crate's figures: paths, patterns and text. ISO 32000-1 describes the
+//! Supports the elements of this crate's figures: paths, patterns and text. ISO 32000-1 describes the
 //! operators.
 
 mod fonts;

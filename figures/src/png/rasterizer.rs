@@ -1,4 +1,4 @@
-//! //! A rasterizer with a system font.
+//! A rasterizer with a system font.
 
 use super::{About, PngError, pdf};
 use std::collections::BTreeMap;
@@ -153,7 +153,7 @@ mod tests {
         };
         let png = rasterizer.png(SVG, 2.0).unwrap();
         assert_eq!(&png[1..4], b"PNG");
-        // // The header chunk has width and height, big endian.
+        // The header chunk has width and height, big endian.
         assert_eq!((png[19], png[23]), (80, 40));
     }
 

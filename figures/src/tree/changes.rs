@@ -1,4 +1,4 @@
-//! //! Describes the changes between two trees.
+//! Describes the changes between two trees.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! //! The positions of a tree's boxes: children of one rank side by side, later ranks below earlier
+//! The positions of a tree's boxes: children of one rank side by side, later ranks below earlier
 //! ones.
 
 use std::collections::{BTreeMap, VecDeque};

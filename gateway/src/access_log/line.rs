@@ -51,7 +51,7 @@ fn quoted(text: &[u8]) -> String {
         match byte {
             b'"' | b'\\' => quoted.extend(['\\', char::from(*byte)]),
             b' '..=b'~' => quoted.push(char::from(*byte)),
-            // // Writing to a String cannot fail.
+            // Writing to a String cannot fail.
             _ => write!(quoted, "\\x{byte:02x}").unwrap_or_default(),
         }
     }
@@ -87,7 +87,7 @@ fn text_of(bytes: &[u8]) -> String {
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {
-            // // Writing to a String cannot fail.
+            // Writing to a String cannot fail.
             write!(text, "\\x{byte:02x}").unwrap_or_default();
         }
     }

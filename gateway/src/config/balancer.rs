@@ -1,4 +1,4 @@
-//! //! `[load_balancer]`: the agreement of this server with its load balancer.
+//! `[load_balancer]`: the agreement of this server with its load balancer.
 
 use serde::Deserialize;
 use server::LoadBalancer;

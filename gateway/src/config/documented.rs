@@ -1,4 +1,4 @@
-//! //! Generates `docs/reference/configuration.md` from the keys' doc comments; `UTMOST_BLESS=1`
+//! Generates `docs/reference/configuration.md` from the keys' doc comments; `UTMOST_BLESS=1`
 //! rewrites it.
 
 use super::limits::{ConfigLimits, ConfigUpstreamLimits};

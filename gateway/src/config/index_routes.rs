@@ -1,4 +1,4 @@
-//! //! In a directory, `/x/` and `/x/index.html` are one document: a route for one path also applies to the other,
+//! In a directory, `/x/` and `/x/index.html` are one document: a route for one path also applies to the other,
 //! unless the other has its own.
 
 use super::paths::{renamed, twin};

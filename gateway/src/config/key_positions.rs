@@ -1,4 +1,4 @@
-//! //! The positions of the keys in a configuration file.
+//! The positions of the keys in a configuration file.
 
 use super::RouteMistake;
 use std::ops::Range;

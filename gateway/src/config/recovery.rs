@@ -1,4 +1,4 @@
-//! //! Continues after a mistake, so that all mistakes are found at once: it blanks the faulty part out and parses the rest
+//! Continues after a mistake, so that all mistakes are found at once: it blanks the faulty part out and parses the rest
 //! again.
 
 use super::file::File;
@@ -31,7 +31,7 @@ pub(super) fn read(text: &str) -> (Option<(File, String)>, Vec<Mistake>) {
             wrong.push(described(&error, &rest));
             return (None, wrong);
         };
-        // // A key may be missing because its value was blanked out.
+        // A key may be missing because its value was blanked out.
         let lacking =
             error.message().strip_prefix("missing field `").map(|it| it.trim_end_matches('`'));
         let mut lines = text[blamed.clone()].lines();

@@ -1,4 +1,4 @@
-//! //! Which content codings a client accepts (RFC 9110, 12.5.3), and their encoders.
+//! Which content codings a client accepts (RFC 9110, 12.5.3), and their encoders.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

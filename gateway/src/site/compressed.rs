@@ -1,4 +1,4 @@
-//! //! Files that are compressed on first request, and kept.
+//! Files that are compressed on first request, and kept.
 
 use super::codings::{Coding, Encoder};
 use super::hot_files::HotFile;

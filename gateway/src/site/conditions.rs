@@ -13,7 +13,7 @@ pub(super) fn conditional(request: &Request, response: Response) -> Response {
     let Some(etag) = response.fields(ETAG).next().filter(|_| response.status == 200) else {
         return response;
     };
-    // // A time counts only if the request has no tag for the same purpose (RFC 9110, 13.2.2).
+    // A time counts only if the request has no tag for the same purpose (RFC 9110, 13.2.2).
     let wants_other = match request.list(IF_MATCH) {
         Some(tags) => !names(&tags, etag, is_same),
         None => is_changed(request.field(IF_UNMODIFIED_SINCE), &response) == Some(true),

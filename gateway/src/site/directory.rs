@@ -101,12 +101,12 @@ impl DirectorySite {
         let accepted: Vec<Coding> =
             Coding::ALL.into_iter().filter(|it| it.is_accepted(&field)).collect();
         let is_made = types::is_compressible(file.mime.to_str().unwrap_or_default());
-        // // A promised request has no such field on which it could vary, and its answer suits every client.
+        // A promised request has no such field on which it could vary, and its answer suits every client.
         let varies = (is_made || !file.coded.is_empty()) && !(request.pushed && field.is_empty());
         if let Some(beside) = self.beside(request, path, file, &accepted) {
             return varied(beside, varies);
         }
-        // // Range requests get ranges of the uncompressed file.
+        // Range requests get ranges of the uncompressed file.
         if is_made && request.field(RANGE).is_none() {
             for coding in accepted {
                 match self.compressed.get(file, coding, request.asked_at) {
@@ -156,7 +156,7 @@ impl DirectorySite {
             return not_found(request);
         }
         let query = if query.is_empty() { String::new() } else { format!("?{query}") };
-        // // From the normalized path: with two leading slashes, it would name another host.
+        // From the normalized path: with two leading slashes, it would name another host.
         let headers = fields([(LOCATION, format!("{}/{query}", encoded(path.as_bytes())))]);
         Response { headers, ..Response::empty(301) }
     }
@@ -203,7 +203,7 @@ fn response(file: &HotFile, stored: &HotFile) -> Response {
     let body = Body::File(Arc::clone(&stored.contents), stored.version.bytes);
     let resource = Resource {
         kind: file.kind,
-        // // A folder does not show which pages use its files; for stylesheets it is nearly always in a head.
+        // A folder does not show which pages use its files; for stylesheets it is nearly always in a head.
         in_head: file.kind == Kind::Css,
         body_bytes: Some(body.bytes()),
         ..Resource::default()

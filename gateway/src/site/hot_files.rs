@@ -1,4 +1,4 @@
-//! //! The frequently requested files of a directory: checked once a second, opened once, shared by all
+//! The frequently requested files of a directory: checked once a second, opened once, shared by all
 //! responses.
 
 use super::codings::Coding;
@@ -90,12 +90,12 @@ impl HotFiles {
     ) -> io::Result<Arc<HotFile>> {
         let place = self.root.join(path.trim_start_matches('/')).canonicalize()?;
         let own_path = place.strip_prefix(&self.root).map_err(|_| ErrorKind::NotFound)?;
-        // // A link must not reveal a file that its own name would hide.
+        // A link must not reveal a file that its own name would hide.
         if own_path.iter().any(is_hidden) {
             return Err(ErrorKind::NotFound.into());
         }
         let own_path = own_path.to_str().map(|it| format!("/{it}")).filter(|it| it != path);
-        // // Other paths may lead to the same file; they share it.
+        // Other paths may lead to the same file; they share it.
         let same = own_path.as_ref().and_then(|it| self.kept(it));
         let version = Version::of(&std::fs::metadata(&place)?);
         let mut kept = kept.into_iter().chain(same);
@@ -282,7 +282,7 @@ mod tests {
         fs::write(root.join("../secret"), "no").expect("written");
         symlink("../secret", root.join("a")).expect("linked");
         let files = HotFiles::new(root.clone(), limits());
-        // // The file as it was found before.
+        // The file as it was found before.
         let error = files.open(root.join("a"), None).expect_err("a link");
         assert_eq!(error.raw_os_error(), Some(nix::errno::Errno::ELOOP as i32));
     }
@@ -308,7 +308,7 @@ mod tests {
             fs::write(root.join(name), vec![0; LARGE]).expect("written");
         }
         fs::write(root.join("small"), "small").expect("written");
-        // // Nothing is kept, so a descriptor is released with its last response.
+        // Nothing is kept, so a descriptor is released with its last response.
         let files = HotFiles::new(root, FileLimits { descriptors: 3, kept_bytes: 0, ..limits() });
         let mut open: Vec<_> =
             ["/1", "/2", "/3"].map(|it| files.find(it, None).expect("found")).into();

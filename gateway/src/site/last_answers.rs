@@ -25,10 +25,10 @@ impl LastAnswers {
             return;
         }
         let mut foreseen = Foreseen::of(response);
-        // // One client's links never reach another client.
+        // One client's links never reach another client.
         let is_learned =
             foreseen.said().is_for_everyone() && request.field("authorization").is_none();
-        // // A 304 does not describe any other response.
+        // A 304 does not describe any other response.
         if response.status == 304 {
             if !is_learned {
                 self.known.forget_links(&key(request));
@@ -38,7 +38,7 @@ impl LastAnswers {
         if response.status != 200 || !is_learned {
             foreseen.links.clear();
         }
-        // // A backend's error does not describe the resource.
+        // A backend's error does not describe the resource.
         if request.pushed && response.status < 500 && !may_be_sent(request, response) {
             self.refused.note(key(request), shortened(foreseen.clone()));
         }

@@ -1,4 +1,4 @@
-//! //! Pushes and hints: the operator's rules, the `Link` fields of responses, and the client's known cache contents.
+//! Pushes and hints: the operator's rules, the `Link` fields of responses, and the client's known cache contents.
 
 mod cached;
 mod conditional;
@@ -239,7 +239,7 @@ impl PushingResponse<'_> {
         let Self { site, pushing, request, response } = self;
         let authority = request.authority.as_str();
         let promise = Promise::new(authority, path);
-        // // A remote resource that was never requested is unknown. The guard checks its response on arrival.
+        // A remote resource that was never requested is unknown. The guard checks its response on arrival.
         let known = site.foresee(&promise.request());
         if known.as_ref().is_some_and(|it| it.status != 200) {
             return None;
@@ -252,7 +252,7 @@ impl PushingResponse<'_> {
             set_cookies: &response.fields("set-cookie").map(str::to_owned).collect::<Vec<_>>(),
             fields: &request.fields.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
         };
-        // // A response without a head may still set cookies.
+        // A response without a head may still set cookies.
         let has_head = !response.is_awaited() && response.status != EARLY_HINTS;
         let policy = if has_head { &pushing.cookies } else { &CookiePolicy::None };
         let check =

@@ -1,4 +1,4 @@
-//! //! Ranges of a response (RFC 9110, 14).
+//! Ranges of a response (RFC 9110, 14).
 
 use crate::limits::RANGES;
 use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, RANGE};
@@ -33,7 +33,7 @@ pub(super) fn ranged(request: &Request, response: Response) -> Response {
 fn is_same_version(request: &Request, response: &Response) -> bool {
     let Some(wanted) = request.field("if-range") else { return true };
     let is = |name| response.fields(name).any(|it| it == wanted);
-    // // A weak tag does not identify bytes, and neither does a time that someone may have set.
+    // A weak tag does not identify bytes, and neither does a time that someone may have set.
     (is("etag") && !wanted.starts_with("W/")) || (is("last-modified") && response.is_told_by_time)
 }
 
@@ -74,7 +74,7 @@ fn part(range: &str, whole_bytes: u64) -> Option<Part> {
 
 fn number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    // // A number that is too large counts as the largest.
+    // A number that is too large counts as the largest.
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
@@ -104,7 +104,7 @@ fn several(mut response: Response, parts: &[Part]) -> Response {
     let mut between = String::new();
     for part in parts {
         let range = content_range(*part, of.bytes());
-        // // Writing to a String cannot fail.
+        // Writing to a String cannot fail.
         write!(
             between,
             "\r\n--{boundary}\r\ncontent-type: {mime}\r\ncontent-range: {range}\r\n\r\n"

@@ -1,4 +1,4 @@
-//! //! The operator's rules for a site: one table, applied once to the head of each response.
+//! The operator's rules for a site: one table, applied once to the head of each response.
 
 use super::conditions::conditional;
 use super::last_answers::LastAnswers;
@@ -346,7 +346,7 @@ impl Site for RuledSite {
         if self.is_foreign(request) {
             return Response::empty(421);
         }
-        // // For the server as a whole, whatever it serves (RFC 9110, 9.3.7).
+        // For the server as a whole, whatever it serves (RFC 9110, 9.3.7).
         if request.path == "*" {
             return Response::empty(204);
         }
@@ -363,7 +363,7 @@ impl Site for RuledSite {
     }
 
     fn head_came(&self, request: &Request, head: Response) -> Response {
-        // // The `Via` field shows that an answer came from a backend.
+        // The `Via` field shows that an answer came from a backend.
         let is_own = !head.headers.contains_key(VIA);
         let head = if is_own { self.with_error_page(request, head) } else { head };
         let head = self.ordered(request, head);

@@ -1,4 +1,4 @@
-//! //! The operator's substitutes for a source's answers: redirects, a fallback for missing files, and pages for errors.
+//! The operator's substitutes for a source's answers: redirects, a fallback for missing files, and pages for errors.
 
 use super::rules::divided;
 use hyper::header::{CONTENT_TYPE, HeaderMap, LOCATION};

@@ -1,4 +1,4 @@
-//! //! The types of files, by file extension.
+//! The types of files, by file extension.
 
 use schedulers::Kind;
 use server::site::Request;

@@ -1,4 +1,4 @@
-//! //! When a connection was last useful, and how long it is kept without further activity.
+//! When a connection was last useful, and how long it is kept without further activity.
 
 use crate::limits::{FAREWELL, HEAD_BYTES};
 use server::Limits;
@@ -151,7 +151,7 @@ impl Activity {
             return end;
         }
         if state.busy > 0 {
-            // // HTTP/2 responses are abandoned one by one. What the library holds of them remains.
+            // HTTP/2 responses are abandoned one by one. What the library holds of them remains.
             let more = if state.one_by_one { Duration::ZERO } else { self.limits.idle };
             return state.last + self.limits.stalled + more;
         }
@@ -181,7 +181,7 @@ impl Activity {
 
 impl State {
     fn new(one_by_one: bool, limits: &Limits, now: Instant) -> Self {
-        // // Unread bytes in HTTP/2 windows may still be useful.
+        // Unread bytes in HTTP/2 windows may still be useful.
         let unread = if one_by_one { 0 } else { limits.receive_bytes };
         let unread = u32::try_from(unread).unwrap_or(u32::MAX);
         let [at_once, each_second] = Charge::UselessTcp.rate(limits);
@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(activity.until(), at(start, 30));
         activity.read(1, start);
         assert_eq!(activity.until(), start);
-        // // A body is useful, and so are requests.
+        // A body is useful, and so are requests.
         activity.used(most / 4);
         activity.read(most / 4, start);
         assert_eq!(activity.until(), at(start, 30));

@@ -1,4 +1,4 @@
-//! //! Answers a request that arrived over TCP.
+//! Answers a request that arrived over TCP.
 
 use super::activity::{Activity, now};
 use super::request::{has_too_many_fields, request};
@@ -164,7 +164,7 @@ async fn from_backend(
                 }
                 return (*response, Some(Source::Backend(relay.into())));
             }
-            // // Nothing else precedes a head, and no TCP request arrives before the handshake is complete.
+            // Nothing else precedes a head, and no TCP request arrives before the handshake is complete.
             Next::TooEarly | Next::Body(_) | Next::End(_) | Next::Broken(_) => {}
         }
     }
@@ -208,7 +208,7 @@ async fn feed(
         // The bell is gone, and with it the exchange.
         () = async { while over.changed().await.is_ok() {} } => false,
     };
-    // // A tunnel's end is the end of both directions.
+    // A tunnel's end is the end of both directions.
     if !is_over && !is_tunnel {
         upload.leave(&activity, false).await;
     }

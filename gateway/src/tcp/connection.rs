@@ -95,7 +95,7 @@ async fn speak(
         }
     };
     tokio::select! {
-        // // A failure affects only the client, which has disconnected.
+        // A failure affects only the client, which has disconnected.
         _ = speaking => {}
         () = guest.activity.silence() => return "timeout",
     }

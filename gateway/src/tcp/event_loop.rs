@@ -1,4 +1,4 @@
-//! //! The connections over TCP, with their sockets. The first of their threads accepts clients.
+//! The connections over TCP, with their sockets. The first of their threads accepts clients.
 
 use super::activity::now;
 use super::handshakes;
@@ -61,7 +61,7 @@ impl Sending {
         let socket = SockRef::from(listener);
         #[cfg(target_os = "linux")]
         {
-            // // Without it, the order is less strict, but the server works.
+            // Without it, the order is less strict, but the server works.
             socket.set_tcp_notsent_lowat(self.unsent_bytes).ok();
             if let Some(name) = &self.congestion_control {
                 let set = socket.set_tcp_congestion(name.as_bytes());
@@ -179,9 +179,9 @@ impl TcpServer {
         let first = start(move || {
             first.block_on(hall.run(doors));
             ending.send_replace(Phase::Over);
-            // // Dropping its runtime ends everything in progress on a thread.
+            // Dropping its runtime ends everything in progress on a thread.
             drop(first);
-            // // A thread that has panicked has no more connections, either.
+            // A thread that has panicked has no more connections, either.
             for thread in further {
                 thread.join().ok();
             }
@@ -227,7 +227,7 @@ impl Drop for TcpServer {
     fn drop(&mut self) {
         self.reach(Phase::Over);
         if let Some(thread) = self.first.take() {
-            // // If it has panicked, its connections have ended, too.
+            // If it has panicked, its connections have ended, too.
             thread.join().ok();
         }
     }
@@ -289,7 +289,7 @@ impl Hall {
         }
         drop(alive);
         tokio::select! {
-            // // Nothing is ever sent: this waits until all tasks have ended.
+            // Nothing is ever sent: this waits until all tasks have ended.
             _ = over.recv() => {}
             () = self.news.reached(Phase::Over) => {}
         }
@@ -303,7 +303,7 @@ impl Hall {
             };
             match came {
                 Ok((stream, client)) => self.let_in(stream, client, door.leads_to, &alive),
-                // // The client has already disconnected, or descriptors have run out.
+                // The client has already disconnected, or descriptors have run out.
                 Err(_) => sleep(ACCEPT_PAUSE).await,
             }
         }
@@ -353,7 +353,7 @@ impl Hall {
         };
         let mut news = self.news.clone();
         let alive = alive.clone();
-        // // Its events must reach the thread that serves it.
+        // Its events must reach the thread that serves it.
         let Ok(stream) = stream.into_std() else { return };
         self.threads.serve(async move {
             let Ok(stream) = TcpStream::from_std(stream) else { return };

@@ -1,4 +1,4 @@
-//! //! Observes the heads among a client's HTTP/2 frames (RFC 9113, 4.1 and 4.3) before the library decodes them, and the client's
+//! Observes the heads among a client's HTTP/2 frames (RFC 9113, 4.1 and 4.3) before the library decodes them, and the client's
 //! signals about order. The library reports neither which heads it rejects nor how much it keeps of an incomplete one. It drops
 //! priorities: the tree of RFC 7540, 5.3, and the frames of RFC 9218, 7.1.
 
@@ -216,7 +216,7 @@ impl SignalFrame {
                     return Err(Reason::FRAME_SIZE_ERROR);
                 };
                 let stream = u32::from_be_bytes(*stream) & STREAM_BITS;
-                // // Nothing is pushed, so even stream numbers do not exist.
+                // Nothing is pushed, so even stream numbers do not exist.
                 if stream.is_multiple_of(2) {
                     return Err(Reason::PROTOCOL_ERROR);
                 }

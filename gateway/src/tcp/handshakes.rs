@@ -1,4 +1,4 @@
-//! //! When a connected client may start its handshake, which costs a thread of these connections half a millisecond. A client with
+//! When a connected client may start its handshake, which costs a thread of these connections half a millisecond. A client with
 //! many connections waits, so that others need not; and handshakes of all clients alternate with the thread's other work.
 
 use crate::limits::NUISANCE_TURNS;
@@ -43,14 +43,14 @@ mod tests {
     #[test]
     fn a_hundred_begin_within_100_ms_and_each_further_one_10_ms_later() {
         let (ledger, limits, start) = (Ledger::new(), Limits::default(), now());
-        // // Four at once, and one each millisecond.
+        // Four at once, and one each millisecond.
         let paced = |from: u128| (from..).map(Some);
         assert_eq!(waits(&ledger, &limits, 4, start), [Some(0); 4]);
         assert!(waits(&ledger, &limits, 96, start).into_iter().eq(paced(1).take(96)));
         let later = start + Duration::from_millis(500);
         assert_eq!(waits(&ledger, &limits, 51, later)[50], Some(47), "of the 50 that it has again");
         assert_eq!(waits(&ledger, &limits, 9, later)[8], Some(100), "it owes 10");
-        // // Another client waits for the handshakes before its own.
+        // Another client waits for the handshakes before its own.
         let other = turn(&account(&ledger, 2), &limits, later);
         assert_eq!(other, Some(Duration::from_millis(57)));
     }

@@ -88,7 +88,7 @@ pub(super) fn builder(options: &Options) -> Builder {
         // The host field is one of them.
         .max_headers(HEAD_FIELDS + 1)
         .max_buf_size(head_bytes.max(LEAST_BUFFER_BYTES))
-        // // Some responses lack it, such as the library's answers to unreadable requests.
+        // Some responses lack it, such as the library's answers to unreadable requests.
         .auto_date_header(options.wall_clock.is_some());
     builder
 }
@@ -142,7 +142,7 @@ async fn respond(
         let has_ended = Arc::clone(&upload.has_ended);
         let mut answer = answer(guest, head, held, upload, |_| {}).await;
         if !has_ended.load(Ordering::Relaxed) {
-            // // A further request could not be distinguished from the rest of this one (RFC 9112, 9.3).
+            // A further request could not be distinguished from the rest of this one (RFC 9112, 9.3).
             answer.head.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         return response(answer, guest);
@@ -205,7 +205,7 @@ impl Body for Outgoing {
             Some(Piece::Bytes(bytes) | Piece::Last(bytes)) => Frame::data(bytes),
             Some(Piece::End(trailers)) if trailers.is_empty() => return Poll::Ready(None),
             Some(Piece::End(trailers)) => Frame::trailers(trailers),
-            // // A part must not look complete.
+            // A part must not look complete.
             None => return Poll::Ready(Some(Err(Broken))),
         };
         let bytes = frame.data_ref().map_or(0, Bytes::len);
@@ -245,7 +245,7 @@ async fn send(mut source: Source, sender: Sender<Piece>, guest: Guest) {
 /// The rest will not arrive. The bytes so far are sent before the library learns of it and closes.
 async fn flushed(sender: &Sender<Piece>, guest: &Guest) {
     tokio::select! {
-        // // A client that takes nothing does not get them.
+        // A client that takes nothing does not get them.
         _ = timeout(guest.options.limits.stalled, guest.activity.flushed()) => {}
         () = sender.closed() => {}
     }

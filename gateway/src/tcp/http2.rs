@@ -1,6 +1,6 @@
-//! //! HTTP/2 on one connection. hyper does not send interim responses, so this uses its underlying library directly.
+//! HTTP/2 on one connection. hyper does not send interim responses, so this uses its underlying library directly.
 //!
-//! //! The library alternates between responses with pending bytes, so it gets the bytes of one response at a time, in the scheme's order
+//! The library alternates between responses with pending bytes, so it gets the bytes of one response at a time, in the scheme's order
 //! (`write_order.rs`).
 
 use super::activity::{Activity, now};
@@ -132,7 +132,7 @@ fn begin(
         nuisances.charge(Charge::RefusedHeads, LOAD_NUISANCES);
     }
     let (guest, nuisances) = (guest.clone(), Arc::clone(nuisances));
-    // // In a box: a task is moved several times, and this one takes kilobytes.
+    // In a box: a task is moved several times, and this one takes kilobytes.
     tokio::spawn(Box::pin(async move {
         if answer_one(&guest, request, held, respond, &writer, news).await == End::TakenBack {
             nuisances.charge(Charge::Nuisances, 1);
@@ -152,7 +152,7 @@ fn builder(options: &Options) -> Builder {
         .max_header_list_size(u32::try_from(head_bytes).unwrap_or(u32::MAX))
         .initial_window_size(window(limits.stream_receive_bytes))
         .initial_connection_window_size(window(limits.receive_bytes))
-        // // A browser that leaves a page cancels as many at once.
+        // A browser that leaves a page cancels as many at once.
         .max_pending_accept_reset_streams(usize::try_from(limits.streams).unwrap_or(usize::MAX))
         .max_send_buffer_size(GATHERED_BYTES);
     if options.websockets {
@@ -185,7 +185,7 @@ async fn answer_one(
     let respond = Mutex::new(respond);
     let ahead = |ahead: Ahead<'_>| match ahead {
         Ahead::Placed(request, response) => writer.place(request, response),
-        // // It fails only if the client has cancelled the request.
+        // It fails only if the client has cancelled the request.
         Ahead::Interim(it) => drop(locked(&respond).send_informational(interim(&it))),
     };
     let answer = tokio::select! {
@@ -264,7 +264,7 @@ fn reset(stream: &mut SendStream<Bytes>, reason: Reason) -> End {
 
 /// The rest will not arrive. The bytes so far are sent first, because the library would drop them with the reset.
 async fn break_off(stream: &mut SendStream<Bytes>, guest: &Guest) -> End {
-    // // A client that takes nothing does not get them.
+    // A client that takes nothing does not get them.
     timeout(guest.options.limits.stalled, guest.activity.flushed()).await.ok();
     reset(stream, Reason::INTERNAL_ERROR)
 }

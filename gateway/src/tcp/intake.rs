@@ -1,4 +1,4 @@
-//! //! The reading side of an HTTP/2 connection. It reads a few bytes in each turn, so that other connections have theirs, and so that its
+//! The reading side of an HTTP/2 connection. It reads a few bytes in each turn, so that other connections have theirs, and so that its
 //! requests are counted before the library decodes more. A client whose heads have many fields, which are expensive, gets fewer turns.
 
 use super::activity::now;

@@ -1,6 +1,6 @@
-//! //! Continues to read after a response that ended before its request.
+//! Continues to read after a response that ended before its request.
 //!
-//! //! A client that is still sending may not read the answer yet. Closing a connection with unread bytes resets it, and a reset
+//! A client that is still sending may not read the answer yet. Closing a connection with unread bytes resets it, and a reset
 //! discards data that the client has not read (RFC 9112, 9.6). Resetting an HTTP/2 stream too soon hides its response from some
 //! clients, such as curl 7.88. So the server keeps reading for a while, as long as nginx does (`lingering_close`).
 
@@ -97,7 +97,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
             if !activity.may_send_more() {
                 return Poll::Ready(Ok(()));
             }
-            // // It counts as in progress, like a response.
+            // It counts as in progress, like a response.
             activity.asked(now());
         }
         rest.get_or_insert_with(Rest::new).poll(stream, activity, context).map(Ok)

@@ -1,4 +1,4 @@
-//! //! Answers malformed HTTP/2 requests. The library resets their streams without an answer, while the other versions answer 400.
+//! Answers malformed HTTP/2 requests. The library resets their streams without an answer, while the other versions answer 400.
 //! So this inserts an answer before such a reset (RFC 9113, 8.1.1).
 
 use server::http_date::http_date;
@@ -78,7 +78,7 @@ impl<S> Answering<S> {
     fn wrote(&mut self, bytes: &[u8], count: usize) {
         let mut offset = self.left;
         while offset < count {
-            // // The library writes a frame's head in one piece. If it did not, frames could no longer be followed.
+            // The library writes a frame's head in one piece. If it did not, frames could no longer be followed.
             let Some(frame) = Frame::at(&bytes[offset..]) else {
                 self.left = usize::MAX;
                 return;
@@ -194,7 +194,7 @@ mod tests {
         let answer = bad_request(5, None);
         let after = &all[before.len()..];
         assert_eq!(written(&all, all.len()).await, [&before, answer.as_slice(), after].concat());
-        // // In pieces that split frames after their heads.
+        // In pieces that split frames after their heads.
         let first = head.len() + 20;
         let mut stream = Answering::new(Vec::new(), None);
         stream.write_all(&all[..first]).await.expect("taken");

@@ -1,4 +1,4 @@
-//! //! The socket of a connection, which can also report whether the system accepts more at the moment.
+//! The socket of a connection, which can also report whether the system accepts more at the moment.
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::SockRef;
@@ -34,7 +34,7 @@ impl Outlet {
     /// accepted something earlier.
     pub(super) fn poll_writable(&self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            // // The next write reports the failure.
+            // The next write reports the failure.
             if ready!(self.socket().poll_write_ready(context)).is_err() {
                 return Poll::Ready(());
             }

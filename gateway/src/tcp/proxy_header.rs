@@ -1,4 +1,4 @@
-//! //! The header in which a proxy states the client of a connection: the PROXY protocol, version 2.
+//! The header in which a proxy states the client of a connection: the PROXY protocol, version 2.
 
 use crate::limits::PROXY_HEADER_BYTES;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -31,7 +31,7 @@ pub(super) async fn client(
             let (ip, ports) = (rest.first_chunk::<16>()?, rest.get(32..34)?);
             Some((Ipv6Addr::from(*ip), port(ports)).into())
         }
-        // // The proxy itself is the client, as in health checks, or the client has no IP address.
+        // The proxy itself is the client, as in health checks, or the client has no IP address.
         (0x20 | 0x21, _) => Some(proxy),
         _ => None,
     }

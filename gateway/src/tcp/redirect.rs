@@ -1,4 +1,4 @@
-//! //! Plain HTTP, which only redirects to HTTPS.
+//! Plain HTTP, which only redirects to HTTPS.
 
 use super::activity::{Activity, Noted, now};
 use super::event_loop::{Current, News, Phase};
@@ -74,7 +74,7 @@ async fn answer_one(
     let mut builder = builder(&current.options);
     let connection = pin!(builder.keep_alive(false).serve_connection(stream, service));
     tokio::select! {
-        // // A failure affects only the client, which has disconnected.
+        // A failure affects only the client, which has disconnected.
         _ = connection => {}
         () = activity.silence() => {}
         () = news.reached(Phase::Draining) => {}

@@ -1,4 +1,4 @@
-//! //! Converts HTTP/1 and HTTP/2 requests to the site's form, under the same rules as HTTP/3 requests.
+//! Converts HTTP/1 and HTTP/2 requests to the site's form, under the same rules as HTTP/3 requests.
 
 use super::tunnel::is_wanted;
 use crate::upstream::{WEBSOCKET, has_member};
@@ -30,7 +30,7 @@ pub(super) fn request(
     };
     let is_websocket = websockets && is_wanted(&head);
     let wrong = wrong_status(&head.headers, protocol);
-    // // An HTTP/1.0 client need not name the host: it means the server that it is connected to.
+    // An HTTP/1.0 client need not name the host: it means the server that it is connected to.
     let is_hostless = protocol == Protocol::Http10 && !head.headers.contains_key(HOST);
     let local = is_hostless.then(|| SocketAddr::new(local.ip(), local.port()).to_string());
     let is_host_said = protocol != Protocol::Http2 && head.uri.authority().is_some();
@@ -97,7 +97,7 @@ fn pseudo<'a>(head: &'a Parts, local: Option<&'a str>) -> Vec<Line<'a>> {
 fn regular(mut fields: HeaderMap, is_host_said: bool) -> HeaderMap {
     let is_hop_by_hop = is_hop_by_hop(&fields);
     let is_passed = |name: &str| !is_hop_by_hop(name) && (!is_host_said || name != HOST);
-    // // The only value of `te` in HTTP/3 (RFC 9110, 10.1.4).
+    // The only value of `te` in HTTP/3 (RFC 9110, 10.1.4).
     let takes_trailers = has_member(&fields, &TE, "trailers");
     if !fields.keys().all(|it| is_passed(it.as_str())) {
         fields = kept(&fields, is_passed).collect();

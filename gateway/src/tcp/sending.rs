@@ -1,6 +1,6 @@
-//! //! Passes responses to the system in few TLS records, and these in few system calls.
+//! Passes responses to the system in few TLS records, and these in few system calls.
 //!
-//! //! The HTTP/2 library writes a frame's head and payload separately, and flushes after each frame. TLS makes a record of each
+//! The HTTP/2 library writes a frame's head and payload separately, and flushes after each frame. TLS makes a record of each
 //! write, and each record would be a system call, which costs more than encrypting it.
 
 use crate::limits::{GATHERED_BYTES, RECORD_BYTES};
@@ -287,7 +287,7 @@ mod tests {
         let waker = Arc::clone(&wakes).into();
         let mut context = Context::from_waker(&waker);
         let mut stream = Joining::new(system(usize::MAX));
-        // // Flushes and wakes after each turn, in which the library writes `writes` times.
+        // Flushes and wakes after each turn, in which the library writes `writes` times.
         let turns = [2, 0, 1, 1, 0, 0].map(|writes| {
             let mut stream = Pin::new(&mut stream);
             let mut buffer = ReadBuf::new(&mut []);

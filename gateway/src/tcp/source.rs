@@ -1,4 +1,4 @@
-//! //! The body of a response, piece by piece, as it becomes ready.
+//! The body of a response, piece by piece, as it becomes ready.
 
 use super::activity::now;
 use super::waiting::{Room, Waiting};

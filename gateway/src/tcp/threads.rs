@@ -1,4 +1,4 @@
-//! //! The threads of the connections over TCP. A connection stays on the thread that had the fewest when it arrived. So a client
+//! The threads of the connections over TCP. A connection stays on the thread that had the fewest when it arrived. So a client
 //! with many connections is on all threads, and can use all of them; but it has one account, whichever thread serves it.
 
 use super::event_loop::{News, Phase};

@@ -1,4 +1,4 @@
-//! //! WebSockets of HTTP/1.1 clients: the connection leaves HTTP after the answer 101 (RFC 6455, 4).
+//! WebSockets of HTTP/1.1 clients: the connection leaves HTTP after the answer 101 (RFC 6455, 4).
 
 use super::activity::Activity;
 use super::answer::{Answer, Guest, Upload};
@@ -87,7 +87,7 @@ impl Upload for Inbound {
             self.stream = (&mut self.awaited).await.ok();
             self.buffer = vec![0; PIECE_BYTES];
         }
-        // // There is no tunnel, so the client can send nothing more.
+        // There is no tunnel, so the client can send nothing more.
         let Some(stream) = &mut self.stream else { return pending().await };
         let count = stream.read(&mut self.buffer).await.map_err(drop)?;
         let bytes = Bytes::copy_from_slice(&self.buffer[..count]);

@@ -1,4 +1,4 @@
-//! //! Maps later minor versions of HTTP/1 to the latest known one (RFC 9110, 2.5), because the library rejects
+//! Maps later minor versions of HTTP/1 to the latest known one (RFC 9110, 2.5), because the library rejects
 //! them.
 
 use super::activity::Activity;

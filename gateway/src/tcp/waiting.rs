@@ -1,6 +1,6 @@
 //! Bytes that wait in memory for slow clients over TCP, and their limit.
 //!
-//! //! A connection has room for a few pieces of files. It may always have one, and further ones while its client is within
+//! A connection has room for a few pieces of files. It may always have one, and further ones while its client is within
 //! its share of the total. Files that are in memory anyway do not count.
 
 use crate::limits::{RECORD_BYTES, WAITING_PIECES};

@@ -1,8 +1,8 @@
-//! //! Decides which response of an HTTP/2 connection writes next, as late as the system allows.
+//! Decides which response of an HTTP/2 connection writes next, as late as the system allows.
 //!
-//! //! Bytes in the library and the system cannot be taken back. So a response waits for its turn with every piece, and a turn comes
-//! only when earlier bytes have left this process and the system has few unsent ones (`TCP_NOTSENT_LOWAT`). The scheduler, the signals
-//! and the operator's directives are the same as over HTTP/3.
+//! Bytes in the library and the system cannot be taken back. So a response waits for its turn with every piece, and a turn comes only
+//! when earlier bytes have left this process and the system has few unsent ones (`TCP_NOTSENT_LOWAT`). The scheduler, the signals and
+//! the operator's directives are the same as over HTTP/3.
 
 use super::activity::now;
 use super::outlet::Outlet;
@@ -143,7 +143,7 @@ impl WriteOrder {
             return;
         }
         state.prompt = state.prompt.saturating_add(1);
-        // // A system that accepts everything at once also sends it at once, and each call is expensive.
+        // A system that accepts everything at once also sends it at once, and each call is expensive.
         state.room_bytes = if state.prompt > PROMPT_ROOMS { GATHERED_BYTES } else { PIECE_BYTES };
         state.turns = TurnsOfRoom::default();
         state.grant();
@@ -240,7 +240,7 @@ impl State {
             progress.waits.take().iter().for_each(Waker::wake_by_ref);
             let left = self.room_bytes - bytes;
             self.room_bytes = if left < LEAST_PIECE_BYTES { 0 } else { left };
-            // // A response that may write more continues before others.
+            // A response that may write more continues before others.
             if self.room_bytes == 0 || bytes == PIECE_BYTES {
                 return;
             }

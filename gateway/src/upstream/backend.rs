@@ -1,4 +1,4 @@
-//! //! The thread of a backend: it runs the tasks of exchanges.
+//! The thread of a backend: it runs the tasks of exchanges.
 
 use super::address::Address;
 use super::carrier::Carrier;

@@ -1,4 +1,4 @@
-//! //! Carries out one exchange after another: forwards the request and passes on the backend's answer.
+//! Carries out one exchange after another: forwards the request and passes on the backend's answer.
 
 mod tunnel;
 
@@ -122,7 +122,7 @@ impl Carrier {
         exchange.answer(head);
         let body = self.pass_on(exchange, response.into_body(), encoding);
         let trailers = self.await_within(most, body, place).await??;
-        // // A backend that does not expect a body would take it for the next request, possibly another client's.
+        // A backend that does not expect a body would take it for the next request, possibly another client's.
         if !(expects_no_body(request) && exchange.has_body()) {
             self.connections.keep(connection).await;
         }
@@ -168,7 +168,7 @@ impl Carrier {
         let (mut connection, is_reused) = self.connections.get().await?;
         match self.ask(&mut connection, backend_request, is_whole, None).await {
             Ok(response) => Ok((response, connection)),
-            // // The backend may have closed a reused connection while the request was in transit.
+            // The backend may have closed a reused connection while the request was in transit.
             Err(it)
                 if is_reused && (!it.was_sent || is_repeatable(backend_request, &it.trouble)) =>
             {
@@ -249,7 +249,7 @@ async fn silence(exchange: &Exchange, most: Duration) {
     loop {
         let before = turns;
         let change = poll_fn(|it: &mut Context<'_>| exchange.poll_turns(before, it));
-        // // The upload handles a client that is too slow.
+        // The upload handles a client that is too slow.
         turns = if before.awaits_client {
             change.await
         } else if let Ok(turns) = timeout(most, change).await {
@@ -295,7 +295,7 @@ fn check(response: &HttpResponse) -> Result<(), BackendFailure> {
         return improper("it switches protocols");
     }
     check_size(response)?;
-    // // The body would be passed on encoded, without a field that states it.
+    // The body would be passed on encoded, without a field that states it.
     let mut codings = response.headers().get_all(header::TRANSFER_ENCODING).iter();
     if codings.any(|it| !it.as_bytes().eq_ignore_ascii_case(b"chunked")) {
         return improper("a transfer coding other than chunked");

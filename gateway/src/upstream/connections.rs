@@ -1,6 +1,6 @@
 //! Connections to a backend: opened, kept for the next request, shared if they are HTTP/2.
 //!
-//! //! A pool that selects connections by host would open one for each host name that clients invent. Here all requests
+//! A pool that selects connections by host would open one for each host name that clients invent. Here all requests
 //! go to one address, whatever host they name.
 
 use super::address::Address;
@@ -184,7 +184,7 @@ impl Connections {
 
     /// Keeps a connection whose response has ended.
     pub(super) async fn keep(self: &Arc<Self>, connection: Connection) {
-        // // An HTTP/2 connection is kept from the beginning.
+        // An HTTP/2 connection is kept from the beginning.
         let Connection::Http1(mut sender) = connection else { return };
         match poll_fn(|it| Poll::Ready(sender.poll_ready(it))).await {
             Poll::Ready(Ok(())) => self.keep_http1(sender),
@@ -280,7 +280,7 @@ impl Connections {
             .handshake(TokioIo::new(stream))
             .await
             .map_err(|it| BackendFailure::improper(&it))?;
-        // // The request in progress gets the failure.
+        // The request in progress gets the failure.
         tokio::spawn(connection.with_upgrades());
         Ok(Connection::Http1(sender))
     }

@@ -1,4 +1,4 @@
-//! //! Compresses a backend's texts in transit.
+//! Compresses a backend's texts in transit.
 
 use super::fields::Outbound;
 use crate::limits::{COMPRESSIBLE_BYTES, ENCODER_BYTES};
@@ -47,7 +47,7 @@ impl Encoding {
     /// The output for these bytes and all before.
     pub(super) fn encoded(&mut self, bytes: &[u8], now: Instant) -> io::Result<Vec<u8>> {
         let (charge, count) = (Charge::Compression, bytes.len() as u64);
-        // // A response that has begun continues, and others wait longer.
+        // A response that has begun continues, and others wait longer.
         self.account.borrow(charge, count, Duration::MAX, &self.limits, now);
         self.encoder.encoded(bytes)
     }

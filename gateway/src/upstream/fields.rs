@@ -1,4 +1,4 @@
-//! //! Header fields that pass through a gateway (RFC 9110, 7.6; RFC 9114, 4.2).
+//! Header fields that pass through a gateway (RFC 9110, 7.6; RFC 9114, 4.2).
 
 use super::upload::Upload;
 use hyper::header::{
@@ -45,7 +45,7 @@ pub(super) struct BackendRequest {
 /// WebSocket.
 pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
     let client = request.client;
-    // // This server performs the handshake with each end.
+    // This server performs the handshake with each end.
     let is_shaking = |name: &str| is_tunnel && name == "sec-websocket-key";
     let passes = |name: &str| passes(name) && !is_shaking(name);
     let mut fields: HeaderMap = kept(&request.fields, passes).collect();
@@ -57,7 +57,7 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
         fields.append(TE, HeaderValue::from_static("trailers"));
     }
     let named = HeaderName::from_static;
-    // // RFC 8470, 5.1: the backend may want the request repeated after the handshake.
+    // RFC 8470, 5.1: the backend may want the request repeated after the handshake.
     if request.early && request.field("early-data").is_none() {
         fields.append(named("early-data"), HeaderValue::from_static("1"));
     }
@@ -67,14 +67,14 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
     add(&mut fields, [(named("x-forwarded-host"), request.authority.as_str())]);
     fields.append(named("x-forwarded-proto"), HeaderValue::from_static("https"));
     Outbound {
-        // // Over HTTP/1.1, a GET requests another protocol (RFC 6455, 4.1).
+        // Over HTTP/1.1, a GET requests another protocol (RFC 6455, 4.1).
         method: if is_tunnel { "GET".to_owned() } else { request.method.clone() },
         authority: request.authority.clone(),
         path: request.path.clone(),
         fields,
         is_tunnel,
         length: request.field("content-length").and_then(|it| it.parse().ok()),
-        // // Senders of early data have not proven an address, so all of them share one client's slots.
+        // Senders of early data have not proven an address, so all of them share one client's slots.
         client: Client::at(client.filter(|_| !request.early)),
         held: request.held.clone(),
     }
@@ -91,7 +91,7 @@ pub(super) fn request(
     let trailers = exchange.trailer_names().join(", ");
     let may_trail = !trailers.is_empty() || (!is_whole && asked.fields.contains_key(TRAILER));
     let length = match is_whole {
-        // // The client's value belongs to the other protocol.
+        // The client's value belongs to the other protocol.
         _ if asked.is_tunnel => Some(0),
         // Over HTTP/1.1, trailers follow chunks only (RFC 9112, 7.1.2).
         _ if may_trail => None,
@@ -113,7 +113,7 @@ pub(super) fn request(
     if !trailers.is_empty() {
         request = request.header(TRAILER, &trailers);
     }
-    // // An invalid request has no fields; the body reports the mistake.
+    // An invalid request has no fields; the body reports the mistake.
     if let Some(fields) = request.headers_mut() {
         fields.extend(kept(&asked.fields, |it| it != TRAILER || trailers.is_empty()));
     }
@@ -122,7 +122,7 @@ pub(super) fn request(
     if let Some(length) = length.filter(|it| *it > 0 || states_length) {
         request = request.header(CONTENT_LENGTH, length);
     }
-    // // The library assumes that these methods have no body, unless the head states otherwise.
+    // The library assumes that these methods have no body, unless the head states otherwise.
     if !is_http2 && length.is_none() && matches!(asked.method.as_str(), "GET" | "HEAD") {
         request = request.header(TRANSFER_ENCODING, "chunked");
     }

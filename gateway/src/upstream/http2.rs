@@ -1,4 +1,4 @@
-//! //! HTTP/2 connections to a backend. hyper does not report HTTP/2's interim responses, so this uses its underlying
+//! HTTP/2 connections to a backend. hyper does not report HTTP/2's interim responses, so this uses its underlying
 //! library directly.
 
 use super::unanswered::Unanswered;
@@ -57,14 +57,14 @@ impl Http2 {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        // // As many again have incomplete bodies.
+        // As many again have incomplete bodies.
         let requests = u32::try_from(2 * limits.requests + limits.slow).unwrap_or(u32::MAX);
         let mut builder = Builder::new();
         builder
             .enable_push(false)
             .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
             .initial_window_size(HTTP2_STREAM_BYTES)
-            // // A client that does not read fills only its own stream's window.
+            // A client that does not read fills only its own stream's window.
             .initial_connection_window_size(
                 HTTP2_STREAM_BYTES.saturating_mul(requests).min(MOST_WINDOW),
             );
@@ -117,7 +117,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     tokio::select! {
-        // // The requests in progress get the failure.
+        // The requests in progress get the failure.
         _ = connection => {}
         () = silence(pings, &alive) => {}
     }
@@ -160,7 +160,7 @@ async fn upload(mut body: Upload, mut stream: SendStream<Bytes>) {
         };
         while !bytes.is_empty() {
             stream.reserve_capacity(bytes.len());
-            // // The backend wants no more of it, or has disconnected.
+            // The backend wants no more of it, or has disconnected.
             let Some(Ok(room)) = poll_fn(|it| stream.poll_capacity(it)).await else { return };
             let piece = bytes.split_to(room.min(bytes.len()));
             if stream.send_data(piece, false).is_err() {

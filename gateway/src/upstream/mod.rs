@@ -1,6 +1,6 @@
-//! //! A site whose responses come from another server, over HTTP/1.1 or HTTP/2.
+//! A site whose responses come from another server, over HTTP/1.1 or HTTP/2.
 //!
-//! //! A request becomes an [`Exchange`](crate::site::Exchange), which a connection shares with a task on the backend's thread (`carrier`).
+//! A request becomes an [`Exchange`](crate::site::Exchange), which a connection shares with a task on the backend's thread (`carrier`).
 //! The task delivers the response's head and body. The connection delivers the request's body and takes as much of the response as its
 //! client has room for. Each side waits while the other's buffer is full, so that neither a fast backend nor a fast client costs memory.
 

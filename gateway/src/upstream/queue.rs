@@ -1,7 +1,7 @@
-//! //! Chooses the next request for the backend. It is pure; [`super::places`] does the waiting.
+//! Chooses the next request for the backend. It is pure; [`super::places`] does the waiting.
 //!
-//! //! A client may use at most as many slots as are still free: half of what the others leave. So a single client has
-//! half of all, and a few clients leave slots for others. The same applies to places in the queue.
+//! A client may use at most as many slots as are still free: half of what the others leave. So a single client has half
+//! of all, and a few clients leave slots for others. The same applies to places in the queue.
 
 use server::client::Client;
 use std::collections::{BTreeMap, VecDeque};

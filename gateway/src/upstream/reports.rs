@@ -1,4 +1,4 @@
-//! //! Reports of a backend's failures: at most one per second, with the number of others.
+//! Reports of a backend's failures: at most one per second, with the number of others.
 
 use std::time::{Duration, Instant};
 

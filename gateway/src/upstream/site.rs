@@ -37,11 +37,11 @@ impl Site for UpstreamSite {
     fn respond(&self, request: &Request) -> Response {
         let asked = request.upgrade.as_deref().filter(|_| self.takes_websockets);
         let is_tunnel = asked.is_some_and(|it| it.eq_ignore_ascii_case(WEBSOCKET));
-        // // Also rejects protocols other than WebSocket (RFC 9220, 3).
+        // Also rejects protocols other than WebSocket (RFC 9220, 3).
         if matches!(request.method.as_str(), "CONNECT" | "TRACE") && !is_tunnel {
             return Response::empty(501);
         }
-        // // Appended to the backend's address, any other path could name another host.
+        // Appended to the backend's address, any other path could name another host.
         if !request.path.starts_with('/') || has_dot_segments(&request.path) {
             return Response::empty(400);
         }

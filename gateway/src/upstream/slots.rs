@@ -1,4 +1,4 @@
-//! //! Slots at the backend, and places in the queue for them.
+//! Slots at the backend, and places in the queue for them.
 
 use super::queue::Queue;
 use server::client::Client;
@@ -21,7 +21,7 @@ struct State {
 impl State {
     fn call(&mut self) {
         while let Some(ticket) = self.queue.next() {
-            // // A request that has just left returns its slot itself.
+            // A request that has just left returns its slot itself.
             ticket.call.send(()).ok();
         }
     }

@@ -1,6 +1,6 @@
-//! //! A connection to a backend that can still be read after writing fails.
+//! A connection to a backend that can still be read after writing fails.
 //!
-//! //! A backend may answer before the end of a request, and close. Bytes written after that are useless, but its answer is
+//! A backend may answer before the end of a request, and close. Bytes written after that are useless, but its answer is
 //! not. The HTTP library stops reading after a failed write, so no write fails: reading detects that the backend has
 //! disconnected.
 

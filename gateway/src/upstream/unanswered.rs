@@ -1,4 +1,4 @@
-//! //! Answers for requests that a backend did not answer.
+//! Answers for requests that a backend did not answer.
 
 use server::site::BackendFailure;
 

@@ -1,4 +1,4 @@
-//! //! Signals about order: how they are written, parsed, checked and delayed.
+//! Signals about order: how they are written, parsed, checked and delayed.
 
 use super::Session;
 use crate::Role;

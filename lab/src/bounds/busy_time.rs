@@ -1,9 +1,9 @@
 //! The mean-busy-time bound: responses that become available at fixed slots share one link.
 //!
-//! //! In any order, preemptive or not, a response of `p` packets is complete at least `(p - 1) / 2` slots
-//! after the mean of the ends of its slots. The sum of these means, each weighted by its bytes, is smallest if
-//! the available response with the most bytes per packet always goes first (Goemans et al., SIAM J. Discrete
-//! Math. 2002).
+//! In any order, preemptive or not, a response of `p` packets is complete at least `(p - 1) / 2` slots after
+//! the mean of the ends of its slots. The sum of these means, each weighted by its bytes, is smallest if the
+//! available response with the most bytes per packet always goes first (Goemans et al., SIAM J. Discrete Math.
+//! 2002).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,5 +1,5 @@
-//! //! The earliest slot in which each response can begin, whatever the order: as if it had the link
-//! to itself, with its ancestors' bytes, waits, delays and executions.
+//! The earliest slot in which each response can begin, whatever the order: as if it had the link to
+//! itself, with its ancestors' bytes, waits, delays and executions.
 
 use super::task::Task;
 use crate::ideal::{Simulation, micros};

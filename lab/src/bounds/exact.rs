@@ -1,4 +1,4 @@
-//! //! Branch and bound over the owner of each packet.
+//! Branch and bound over the owner of each packet.
 
 use super::lower::least_cost;
 use super::task::Task;
@@ -73,7 +73,7 @@ impl Search<'_> {
 
     fn is_hopeless(&self, load: &Simulation) -> bool {
         match self.side {
-            // // Costs are whole numbers: an order that does not save a byte-microsecond saves nothing.
+            // Costs are whole numbers: an order that does not save a byte-microsecond saves nothing.
             Side::Best => least_cost(self.task, load) > self.cost as f64 - 0.5,
             Side::Worst => most_cost(self.task, load) <= self.cost as f64,
         }
@@ -95,7 +95,7 @@ impl Search<'_> {
         }
         let mut choices = ready.to_vec();
         choices.retain(|it| load.sent[*it] < self.task.useful_bytes[*it]);
-        // // The order of bytes without weight makes no difference.
+        // The order of bytes without weight makes no difference.
         if choices.is_empty() { vec![ready[0]] } else { choices }
     }
 }
@@ -118,7 +118,7 @@ fn most_cost(task: &Task, load: &Simulation) -> f64 {
         idle_us += task.clock.up_us + micros(resource.trigger.delay_ms);
         idle_us += micros(resource.wait_ms) + last_chunk_us;
         let chunks = resource.chunks.len() as u64;
-        // // Rounding up to slots, and partly filled packets.
+        // Rounding up to slots, and partly filled packets.
         slots += (task.bytes[id] - load.sent[id]).div_ceil(PACKET_BYTES) + 2 * chunks + 3;
         weights.push(task.weights[id]);
     }

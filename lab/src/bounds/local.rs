@@ -35,7 +35,7 @@ pub(super) fn search(
         }
         let end = segments.run(task, &candidate);
         let Some(cost) = end.cost(task) else { continue };
-        // // A move without effect is kept, because it can lead off a plateau.
+        // A move without effect is kept, because it can lead off a plateau.
         if here.is_none_or(|before| !side.prefers(before, cost)) {
             here = Some(cost);
             list = candidate;

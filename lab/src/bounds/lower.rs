@@ -1,4 +1,4 @@
-//! //! The lower bound on the final cost of a load.
+//! The lower bound on the final cost of a load.
 
 use super::busy_time::{Job, least_cost_slots};
 use super::earliest::Earliest;

@@ -1,10 +1,10 @@
-//! //! Bounds on how good or bad an order can be, for the ATF `ByteIndex` of a page on the engine `ideal`,
-//! without a send buffer. `docs/bounds.md` has the proofs.
+//! Bounds on how good or bad an order can be, for the ATF `ByteIndex` of a page on the engine `ideal`, without
+//! a send buffer. `docs/bounds.md` has the proofs.
 //!
-//! //! - [`lower_bound_ms`]: no order at all has a lower index; fast.
-//! //! - [`oracle`], [`anti_oracle`]: the best and the worst order found, and whether they are proven to be the
+//! - [`lower_bound_ms`]: no order at all has a lower index; fast.
+//! - [`oracle`], [`anti_oracle`]: the best and the worst order found, and whether they are proven to be the
 //!   best and the worst.
-//! //! - [`priorities`]: priorities of RFC 9218 for each resource that come near the best order.
+//! - [`priorities`]: priorities of RFC 9218 for each resource that come near the best order.
 
 mod busy_time;
 mod earliest;
@@ -82,7 +82,7 @@ impl Side {
 pub fn lower_bound_ms(page: &Arc<Page>, network: &Network) -> Option<f64> {
     let task = Task::new(page, network);
     let cost = lower::least_cost(&task, &Simulation::of_task(&task));
-    // // Sums of positive terms: the floating-point error is far below this share.
+    // Sums of positive terms: the floating-point error is far below this share.
     task.index_ms(cost * (1.0 - 1e-12))
 }
 

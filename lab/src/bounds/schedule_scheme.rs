@@ -33,7 +33,7 @@ impl Follows {
         let Some((resource, sent)) = self.open.get(&stream) else { return };
         let places = resource.and_then(|it| self.places.get(&it));
         let next = usize::try_from(sent / PACKET_BYTES).unwrap_or(usize::MAX);
-        // // Heads of responses add a few bytes that the order does not contain.
+        // Heads of responses add a few bytes that the order does not contain.
         let place = places.and_then(|it| it.get(next).or(it.last())).copied().unwrap_or(u64::MAX);
         let rank = Rank::sequence(place).then(stream.0);
         tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));

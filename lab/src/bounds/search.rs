@@ -1,4 +1,4 @@
-//! //! A load on the engine `ideal`, driven by orders instead of a scheduler.
+//! A load on the engine `ideal`, driven by orders instead of a scheduler.
 
 use super::task::Task;
 use crate::ideal::Simulation;

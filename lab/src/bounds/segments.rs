@@ -1,4 +1,4 @@
-//! //! Segments: the parts of a response between bytes that something waits for. An order of segments is a
+//! Segments: the parts of a response between bytes that something waits for. An order of segments is a
 //! list of priorities: the first ready one in the list always goes.
 
 use super::Side;

@@ -1,4 +1,4 @@
-//! //! The data of a page and a network for the searches: sizes, slots, and dependencies.
+//! The data of a page and a network for the searches: sizes, slots, and dependencies.
 
 use crate::ideal::{Clock, micros};
 use crate::limits::PAIRS_MAX;

@@ -1,4 +1,4 @@
-//! //! The content of an export, for any server.
+//! The content of an export, for any server.
 
 use corpus::Page;
 use corpus::page::Script;
@@ -85,7 +85,7 @@ impl Advice {
                 left_out
                     .push(format!("{}, because its path needs quoting.", printable(&line.path)));
             } else if let Some(alike) = alike {
-                // // nginx, for example, refuses to start with two such paths.
+                // nginx, for example, refuses to start with two such paths.
                 if alike.path != path {
                     let other = printable(&alike.path);
                     left_out.push(format!("{path}, because some servers take it for {other}."));

@@ -1,4 +1,4 @@
-//! //! A policy as advice for other servers.
+//! A policy as advice for other servers.
 
 use super::advice::{Advice, Document, INDEX, Line, NamedBy};
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// --policy`. Notes what no other server can do, such as schemes.
 pub fn of_policy(config: &Config) -> Advice {
     let hosts: Vec<&str> = config.routes.iter().filter_map(|it| it.host.as_deref()).collect();
-    // // A directive applies to a path on all hosts of the file.
+    // A directive applies to a path on all hosts of the file.
     let one = hosts.first().filter(|first| hosts.iter().all(|it| it == *first));
     let host = one.filter(|it| !is_of_bundled(config, it)).map_or("", |it| it).to_owned();
     let namers = Namers::of(config);
@@ -31,7 +31,7 @@ pub fn of_policy(config: &Config) -> Advice {
             later_ms: None,
         });
     }
-    // // The most urgent first, because the file does not record how far they move.
+    // The most urgent first, because the file does not record how far they move.
     lines.sort_by_key(|it| it.priority.urgency_or_default());
     Advice {
         found: config.routes.iter().filter_map(untold).collect(),

@@ -1,4 +1,4 @@
-//! //! The finder's results as advice for servers that send by RFC 9218.
+//! The finder's results as advice for servers that send by RFC 9218.
 
 use super::{ByHints, ByResource, ResourcePriority, SiteAnswer};
 use crate::export::{Advice, Document, Line, NamedBy};

@@ -1,4 +1,4 @@
-//! //! Whole schemes: the choice for each page and network, its certainty, and one order for all.
+//! Whole schemes: the choice for each page and network, its certainty, and one order for all.
 
 use super::robust::{LeastWorst, is_loaded, least_bad};
 use super::screening::Ranked;

@@ -1,4 +1,4 @@
-//! //! Compares an earlier answer with today's: has a page become slower in its present order, and is the earlier result
+//! Compares an earlier answer with today's: has a page become slower in its present order, and is the earlier result
 //! still right?
 
 use super::ByResource;

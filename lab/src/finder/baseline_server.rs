@@ -1,4 +1,4 @@
-//! //! The server that a site runs today, as a model of its send order.
+//! The server that a site runs today, as a model of its send order.
 
 use crate::probe::{Finding, Kind, Run, Verdict};
 use crate::study::statistics::median;

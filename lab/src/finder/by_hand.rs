@@ -1,4 +1,4 @@
-//! //! Changes to a page by hand, instead of by a search: priorities of responses, and preloads.
+//! Changes to a page by hand, instead of by a search: priorities of responses, and preloads.
 
 use super::advice::line;
 use super::configuration::{PolicySite, route};

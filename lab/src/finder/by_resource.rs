@@ -1,6 +1,6 @@
-//! //! Priorities for single resources: how near a server that supports only RFC 9218 comes to the best order.
+//! Priorities for single resources: how near a server that supports only RFC 9218 comes to the best order.
 //!
-//! //! A search on the engine `ideal` ([`crate::bounds::priorities`]) covers all networks and several recordings at once, because a
+//! A search on the engine `ideal` ([`crate::bounds::priorities`]) covers all networks and several recordings at once, because a
 //! server cannot know a visitor's. On `stack`, a page whose browser signals the priorities is loaded and compared with the present
 //! order: an obeying server then sends like one that overrides the browser's signals. Loads of other recordings judge
 //! ([`super::trial`]).
@@ -128,7 +128,7 @@ fn of_page(
     for ((gain, pair), ideal) in gains.iter_mut().zip(&pairs).zip(&ideal) {
         let oracle = question.oracle.then(|| bounds::oracle(page, ideal, Effort::default()));
         let Some(oracle) = oracle.flatten() else { continue };
-        // // It has the packets of the page as recorded.
+        // It has the packets of the page as recorded.
         let batch = Batch::on_stack(question, page, vec![pair.network.clone()], 0, progress);
         let of_oracle = batch.knowing(schedule_scheme(&oracle, "oracle-order"))?.runs;
         gain.oracle_ms = as_recorded(&question.goal, &of_oracle);
@@ -313,7 +313,7 @@ impl ByResource {
     pub(super) fn decide(&mut self, question: &Question) {
         let has_change = !self.resources.is_empty() || !question.server.is_obeying();
         for gain in &mut self.networks {
-            // // The search saw a gain, and another recording may have it.
+            // The search saw a gain, and another recording may have it.
             if gain.verdict == Verdict::NothingBetter && has_change {
                 gain.verdict = Verdict::Unsure;
             }

@@ -1,4 +1,4 @@
-//! //! Priorities of single resources as a configuration for `utmost serve --config`.
+//! Priorities of single resources as a configuration for `utmost serve --config`.
 
 use super::seen::length_text;
 use super::{ByHints, ByResource, ResourcePriority, SiteAnswer};

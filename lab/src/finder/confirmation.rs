@@ -1,4 +1,4 @@
-//! //! Stage 3: the choice and the present order in real time, over real UDP (engine `wire`) or in a browser.
+//! Stage 3: the choice and the present order in real time, over real UDP (engine `wire`) or in a browser.
 
 use super::answer::JudgedCandidate;
 use super::paired_loads::Batch;
@@ -58,7 +58,7 @@ fn on_network(
     let batch = Batch { question, page, engine, networks, seeds: 0..PAIRS, progress };
     let present = batch.present()?.runs;
     let changed = Batch { page: &signalled, ..batch };
-    // // A browser's requests do not change, so the server must know the priorities.
+    // A browser's requests do not change, so the server must know the priorities.
     let changed = if engine.has_browser() { changed.told()? } else { changed.obeying()? }.runs;
     let present = question.goal.indices_of_scheme(&present, question.server.scheme, &(0..PAIRS));
     let changed = question.goal.indices_of_scheme(&changed, OBEYING, &(0..PAIRS));

@@ -1,4 +1,4 @@
-//! //! The measure of a load: a metric, or a mix of metrics.
+//! The measure of a load: a metric, or a mix of metrics.
 
 use super::answer::Index;
 use super::trial::{BATCH, Indices};

@@ -1,6 +1,6 @@
-//! //! Hints: whether a page gains if its document's response announces resources early.
+//! Hints: whether a page gains if its document's response announces resources early.
 //!
-//! //! Each page is loaded in the present order with and without hints, with the same seeds on each network. The first seeds choose
+//! Each page is loaded in the present order with and without hints, with the same seeds on each network. The first seeds choose
 //! between `Link` preload fields and early hints, and later ones judge ([`super::trial`]), as everywhere in the finder. Hints and
 //! priorities of single resources are not loaded together, so there is no result for both at once.
 

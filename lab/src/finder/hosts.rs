@@ -1,4 +1,4 @@
-//! //! The host of a policy or an export: the site's own, never one that a recording invented.
+//! The host of a policy or an export: the site's own, never one that a recording invented.
 
 use super::{ByHints, ByResource};
 use crate::export::Advice;

@@ -1,4 +1,4 @@
-//! //! Why an order is better or worse: the resources that it moves earlier or later.
+//! Why an order is better or worse: the resources that it moves earlier or later.
 
 use crate::study::RunRecord;
 use crate::study::statistics::median;

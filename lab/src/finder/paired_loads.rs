@@ -1,4 +1,4 @@
-//! //! Stage 2: a page under the finalists and in the present order on the engine `stack`, with the same seeds.
+//! Stage 2: a page under the finalists and in the present order on the engine `stack`, with the same seeds.
 
 use super::moved::moved;
 use super::seen::Noticed;
@@ -54,7 +54,7 @@ pub(super) fn load(
     let networks = question.networks.iter();
     let mut cases: Vec<Case> =
         networks.map(|it| Case::new(question, page, &it.name, &names)).collect();
-    // // Unfinished networks are all at the same seed.
+    // Unfinished networks are all at the same seed.
     while let Some(seeds) = cases.iter().find_map(|case| case.trial.next_seeds()) {
         let open = open_networks(question, &cases);
         let networks = open.values().flatten().cloned().collect();

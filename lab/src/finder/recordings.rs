@@ -1,7 +1,7 @@
-//! //! Other recordings of a page. The loads of a page depend on that day's script and server times, so an answer must hold in other
+//! Other recordings of a page. The loads of a page depend on that day's script and server times, so an answer must hold in other
 //! recordings, too: real ones if there are several, otherwise imitations with other delays.
 //!
-//! //! The loads that choose a candidate play the page as recorded, and each load that judges it plays another recording. So
+//! The loads that choose a candidate play the page as recorded, and each load that judges it plays another recording. So
 //! intervals include the differences between recordings.
 
 use super::Question;
@@ -52,7 +52,7 @@ fn is_like(one: &Page, other: &Page) -> bool {
 fn imitated(page: &Page, number: u64) -> Page {
     let mut page = page.clone();
     for resource in &mut page.resources {
-        // // Seeded by URL, so that a resource that appears or disappears does not affect the others.
+        // Seeded by URL, so that a resource that appears or disappears does not affect the others.
         let seed = resource.url.bytes().fold(number, |seed, byte| {
             (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
         });
@@ -61,7 +61,7 @@ fn imitated(page: &Page, number: u64) -> Page {
         let execution = FACTOR_MAX.powf(random.random_range(-1.0..=1.0));
         resource.exec_ms *= execution;
         let trigger = &mut resource.trigger;
-        // // A parser always finds references in the order of its text.
+        // A parser always finds references in the order of its text.
         if trigger.on != Event::Nav && (trigger.on != Event::Bytes || trigger.delay_ms > 0.0) {
             let later_ms = LATER_MAX_MS * random.random_range(0.0..=1.0);
             trigger.delay_ms = trigger.delay_ms * delay + later_ms;

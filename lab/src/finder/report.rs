@@ -1,4 +1,4 @@
-//! //! The answer as an HTML file: the words, the ratios with their intervals, and the arrivals.
+//! The answer as an HTML file: the words, the ratios with their intervals, and the arrivals.
 
 use super::by_resource::Gain;
 use super::paired_loads::Batch;
@@ -135,7 +135,7 @@ fn compared(
     }
     let resources = figure_resources(page);
     let mut compared = PageComparison::new(&name, &resources, rows, metric, WHAT_YOU_HAVE);
-    // // From pairs of loads, as everywhere in the answer, not from medians.
+    // From pairs of loads, as everywhere in the answer, not from medians.
     for (row, order) in compared.rows.iter_mut().zip(&orders) {
         row.speedup = order.2;
     }

@@ -1,5 +1,5 @@
-//! //! One order for several pages and networks: the one with the lowest worst regret, among those not slower than the present one
-//! on any network.
+//! One order for several pages and networks: the one with the lowest worst regret, among those not slower than the present one on
+//! any network.
 
 use super::trial::BATCH;
 use super::{PageAnswer, RankedOrder, Verdict, WHAT_YOU_HAVE};

@@ -1,4 +1,4 @@
-//! //! Stage 1: every scheme on the engine `ideal`, and the selection for stage 2.
+//! Stage 1: every scheme on the engine `ideal`, and the selection for stage 2.
 
 use super::robust::{Regrets, least_worst};
 use super::{Goal, Index, Question, Step};

@@ -1,4 +1,4 @@
-//! //! What a visitor notices of a page: when it first appears, and when its largest image is complete.
+//! What a visitor notices of a page: when it first appears, and when its largest image is complete.
 
 use crate::bounds::{SEEN_LATER_MAX, largest_image};
 use crate::study::RunRecord;

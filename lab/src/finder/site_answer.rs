@@ -1,4 +1,4 @@
-//! //! The answer in a few sentences: what to do, what was left out, and how certain it is.
+//! The answer in a few sentences: what to do, what was left out, and how certain it is.
 
 use super::by_resource::Gain;
 use super::seen::length_text;

@@ -1,4 +1,4 @@
-//! //! The loads of one page on one network: how many are needed, which candidate leads, and what the loads show about it.
+//! The loads of one page on one network: how many are needed, which candidate leads, and what the loads show about it.
 //!
 //! A candidate is chosen by the loads of the first batch and judged by later ones. The same loads would be biased towards it, because
 //! the best of many orders was also lucky. Candidates that were not chosen have no part in the verdict and are not loaded again; a
@@ -122,7 +122,7 @@ impl Trial {
         let far = best * (1.0 + BEHIND_WIDTHS * self.rule.width);
         let mut open = Vec::new();
         for (place, index) in first.enumerate() {
-            // // A load that did not finish shows nothing about the others.
+            // A load that did not finish shows nothing about the others.
             if index.is_none_or(|index| index <= far) || self.reference == Some(place) {
                 open.push(place);
             }
@@ -150,7 +150,7 @@ impl Trial {
         let Some(Judgement { ratio, interval: Some([low, high]), p, pairs }) = judged else {
             return false;
         };
-        // // Without randomness, no test needs more pairs.
+        // Without randomness, no test needs more pairs.
         let is_enough = p.is_none() || pairs >= self.rule.least_pairs();
         is_enough && (high - low) / 2.0 <= self.rule.width * ratio
     }
@@ -310,7 +310,7 @@ mod tests {
     fn of_studies_of_equal_schemes_at_least_95_in_100_end_without_a_difference() {
         let (found, most) = found(1.0, 1);
         println!("equal schemes: {found} of 1000 studies find a difference; at most {most} loads");
-        // // None at all would mean that the finder never finds anything.
+        // None at all would mean that the finder never finds anything.
         assert!((5..=50).contains(&found) && most <= RULE.most_loads, "{found}, {most}");
     }
 

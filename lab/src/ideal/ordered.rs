@@ -1,4 +1,4 @@
-//! //! Packets that are delivered in the order of sending.
+//! Packets that are delivered in the order of sending.
 
 use qlog_tools::assembly::StreamFrame;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,4 +1,4 @@
-//! //! A page load without a transport, slot by slot. The caller decides which response gets each packet.
+//! A page load without a transport, slot by slot. The caller decides which response gets each packet.
 
 use super::clock::{Clock, micros};
 use super::ordered::Ordered;

@@ -1,4 +1,4 @@
-//! //! Packets in flight to the client.
+//! Packets in flight to the client.
 
 use qlog_tools::assembly::StreamFrame;
 use simulator::link::{Link, Profile, Rate, Way};

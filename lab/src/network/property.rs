@@ -141,7 +141,7 @@ impl Network {
             Property::Loss => down.loss = (value > 0.0).then_some(Loss::Independent(value)),
         }
         down.check().and_then(|()| up.check()).map_err(|error| match property {
-            // // The error concerns one of the delays into which the round trip was divided.
+            // The error concerns one of the delays into which the round trip was divided.
             Property::RoundTrip => format!("{} = {amount}: {error}", property.name()),
             Property::Rate | Property::Loss => error.to_string(),
         })?;

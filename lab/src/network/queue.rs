@@ -1,4 +1,4 @@
-//! //! The depth of the queue at a network's bottleneck, if a study sets it.
+//! The depth of the queue at a network's bottleneck, if a study sets it.
 
 use super::{Network, NetworkError, rounded};
 use corpus::size;

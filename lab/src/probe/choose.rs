@@ -1,4 +1,4 @@
-//! //! Selects the resource to test with, if the user names none.
+//! Selects the resource to test with, if the user names none.
 
 use super::{ProbeError, Target, fetch};
 use crate::limits::PROBE_LINKS_MAX;

@@ -1,4 +1,4 @@
-//! //! Does a server respect the rest of RFC 9218: `i`, and `PRIORITY_UPDATE`?
+//! Does a server respect the rest of RFC 9218: `i`, and `PRIORITY_UPDATE`?
 
 use super::verdict::{IN_FLIGHT, Interval, LEFT_MIN, SHARE_MIN};
 use super::{Kind, Run};

@@ -1,5 +1,5 @@
-//! //! Does a server prioritize? The test of Davies and Meenan (2018), over HTTP/3: a late urgent request must overtake
-//! responses in progress.
+//! Does a server prioritize? The test of Davies and Meenan (2018), over HTTP/3: a late urgent request must overtake responses
+//! in progress.
 //!
 //! A server that shares fairly, or serves the newest first, can appear to prioritize; so there are three kinds of run, all
 //! with responses of equal size. *Urgent*: the others are of urgency 7, the late one of urgency 0. *Control*: all are of
@@ -198,7 +198,7 @@ fn plan(target: &Target, effort: Effort, kind: Kind) -> Plan {
     let first = target.paths.iter().cycle().take(effort.others);
     let first = first.map(|path| request(path, Some(others), incremental));
     let after_bytes = target.body_bytes / 2;
-    // // After as many bytes again, the request has certainly arrived.
+    // After as many bytes again, the request has certainly arrived.
     let update =
         (kind == Kind::Updated).then_some(Update { urgency: 0, after_bytes: 2 * after_bytes });
     let late = target.paths.first().map(|path| Late {
@@ -232,7 +232,7 @@ fn measure(
     let place = timeline.transfers.iter().position(|it| it.stream == late)?;
     let complete_us = timeline.deliveries()[place].complete_us?;
     let since_us = match kind {
-        // // A response that did not wait was complete earlier.
+        // A response that did not wait was complete earlier.
         Kind::Updated => updated_us.unwrap_or(complete_us).min(complete_us),
         _ => timeline.transfers[place].requested_us,
     };

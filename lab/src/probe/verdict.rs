@@ -1,4 +1,4 @@
-//! //! Derives a verdict from the runs of a probe.
+//! Derives a verdict from the runs of a probe.
 
 use super::heed::{Heed, Heeds, incremental, of, updates};
 use super::{Kind, Run};
@@ -93,7 +93,7 @@ impl Interval {
 pub fn judge(runs: &[Run]) -> Finding {
     let [control, urgent, inverse] = [Kind::Control, Kind::Urgent, Kind::Inverse]
         .map(|kind| Interval::of(&of(runs, kind, Run::others_first)));
-    // // The verdict on updates covers what remains when a response becomes urgent.
+    // The verdict on updates covers what remains when a response becomes urgent.
     let left: Vec<f64> = runs.iter().filter(|it| it.kind != Kind::Updated).map(Run::left).collect();
     let inverse_share = Interval::of(&of(runs, Kind::Inverse, Run::others_share));
     let (verdict, why) = if median(&left).is_none_or(|left| left < LEFT_MIN) {
@@ -102,7 +102,7 @@ pub fn judge(runs: &[Run]) -> Finding {
         decide(control, urgent, inverse_share)
     };
     let prioritizes = matches!(verdict, Verdict::Prioritizes | Verdict::Weakly);
-    // // One run with nothing ahead shows little: a request may arrive between two bursts.
+    // One run with nothing ahead shows little: a request may arrive between two bursts.
     let ahead = median(&of(runs, Kind::Urgent, |run| run.ahead_bytes as f64));
     let committed_bytes = ahead.filter(|_| prioritizes).map(whole_bytes);
     let (incremental, updates) = (incremental(runs), updates(runs));
@@ -133,7 +133,7 @@ fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verd
         );
         return (Verdict::DoesNot, why);
     }
-    // // Not if more runs could still satisfy one or the other.
+    // Not if more runs could still satisfy one or the other.
     let is_too_late = urgent.low > IN_FLIGHT;
     let is_kept_waiting = inverse_share.high < SHARE_MIN;
     if urgent.high < control.low && (is_too_late || is_kept_waiting) {
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_server_prioritizes_when_the_urgent_overtakes_and_the_rest_waits() {
         assert_eq!(verdict(7.4, 0.1, 7.4), Verdict::Prioritizes);
-        // // Round-robin and first-come servers let the late one wait, whatever its urgency.
+        // Round-robin and first-come servers let the late one wait, whatever its urgency.
         assert_eq!(verdict(7.4, 7.4, 7.4), Verdict::DoesNot);
         // Newest first passes the urgent run, and fails the others.
         assert_eq!(verdict(0.1, 0.1, 0.1), Verdict::DoesNot);
@@ -228,14 +228,14 @@ mod tests {
 
     #[test]
     fn a_verdict_waits_until_the_interval_clears_the_threshold() {
-        // // Urgent runs of 0.47, 0.37 and 0.26: the interval of their mean extends beyond a half.
+        // Urgent runs of 0.47, 0.37 and 0.26: the interval of their mean extends beyond a half.
         let mut some = runs(7.4, 0.1, 7.4);
         let mut urgent = [470, 370, 260].into_iter();
         for run in some.iter_mut().filter(|it| it.kind == Kind::Urgent) {
             run.others_bytes = urgent.next().unwrap_or_default();
         }
         assert_eq!(judge(&some).verdict, Verdict::Undecided);
-        // // As many again of the same are enough.
+        // As many again of the same are enough.
         let more: Vec<Run> = std::iter::repeat_n(some, 4).flatten().collect();
         assert_eq!(judge(&more).verdict, Verdict::Prioritizes);
     }

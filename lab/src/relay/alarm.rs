@@ -1,4 +1,4 @@
-//! //! The relay's timer: accurate to about ten microseconds, while a poll's own timeout has whole
+//! The relay's timer: accurate to about ten microseconds, while a poll's own timeout has whole
 //! milliseconds.
 
 use mio::unix::SourceFd;

@@ -1,4 +1,4 @@
-//! //! The two links of a network, on a relay's clock.
+//! The two links of a network, on a relay's clock.
 
 use super::now;
 use simulator::link::{Link, Profile, Way};

@@ -1,6 +1,6 @@
-//! //! A network's links between two network namespaces: they carry whole IP packets, and so any program's TCP, UDP and ICMP.
+//! A network's links between two network namespaces: they carry whole IP packets, and so any program's TCP, UDP and ICMP.
 //!
-//! //! The machine's own network is not changed. The system removes a namespace, its device and its routes when the last
+//! The machine's own network is not changed. The system removes a namespace, its device and its routes when the last
 //! process in it has ended and its [`End`] is dropped.
 
 mod end;

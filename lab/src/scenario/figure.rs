@@ -1,4 +1,4 @@
-//! //! The trees of a trace as a figure: one for each decision with another tree than the preceding
+//! The trees of a trace as a figure: one for each decision with another tree than the preceding
 //! one.
 
 use super::trace::looks_the_same;

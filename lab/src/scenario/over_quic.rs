@@ -1,4 +1,4 @@
-//! //! Runs a scenario over QUIC, in virtual time: a bare client sends the scenario's requests and signals, the real server
+//! Runs a scenario over QUIC, in virtual time: a bare client sends the scenario's requests and signals, the real server
 //! answers, and its log has the tree at each moment.
 //!
 //! The server is paced like the paper's, and a slot is one of its ticks of 10 ms. The events of slot n happen midway between
@@ -42,7 +42,7 @@ pub enum OverQuicError {
 /// The time in a log, in ms, of the tree that decides the packet of `slot`.
 pub fn tree_time_ms(slot: u64) -> u64 {
     let tick_ms = u64::try_from(Pace::PAPER.interval.as_millis()).unwrap_or(u64::MAX);
-    // // After all events of the slot, and before its tick.
+    // After all events of the slot, and before its tick.
     (slot + 1).saturating_mul(tick_ms).saturating_sub(1)
 }
 

@@ -1,4 +1,4 @@
-//! //! A scenario from its first slot to its last, with its events.
+//! A scenario from its first slot to its last, with its events.
 
 use super::{Request, Scenario, TreeSignal};
 use schedulers::{Element, Scheduler, Scheme, StreamId};

@@ -1,4 +1,4 @@
-//! //! Traces the scheduler's tree at each moment of a scenario.
+//! Traces the scheduler's tree at each moment of a scenario.
 
 use super::Scenario;
 use super::playing::{What, play};

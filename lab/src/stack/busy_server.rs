@@ -1,9 +1,9 @@
-//! //! A server that takes a random time to process each arriving datagram.
+//! A server that takes a random time to process each arriving datagram.
 //!
-//! //! Everything else is exact in virtual time. A download's next packets would always join a full queue at the very
-//! moment when one of its own packets left, and packets of a later client would always find it full. Floyd and Jacobson
-//! describe this effect (Traffic phase effects in packet-switched gateways, 1991) and its remedy: random processing times
-//! up to a packet's transmission time at the bottleneck.
+//! Everything else is exact in virtual time. A download's next packets would always join a full queue at the very moment
+//! when one of its own packets left, and packets of a later client would always find it full. Floyd and Jacobson describe
+//! this effect (Traffic phase effects in packet-switched gateways, 1991) and its remedy: random processing times up to a
+//! packet's transmission time at the bottleneck.
 
 use crate::network::Network;
 use connection::{Endpoint, Path, Transmit};

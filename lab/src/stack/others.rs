@@ -1,4 +1,4 @@
-//! //! The clients and the server of [`CrossTraffic`] on the links of a page load.
+//! The clients and the server of [`CrossTraffic`] on the links of a page load.
 
 use super::busy_server::BusyServer;
 use super::{CLIENT, SERVER, Setup, StackError, patient, patient_server};
@@ -52,7 +52,7 @@ impl Servers {
             CrossTraffic::Bulk(control) => control,
             CrossTraffic::Web(_) => WEB_CONTROL,
         };
-        // // A connection has one response, so every scheme sends the same.
+        // A connection has one response, so every scheme sends the same.
         let scheme = SCHEMES[0].clone();
         let options = Options { congestion_control: control, ..Options::new(scheme) };
         let server = patient_server(RuledSite::of(Sizes), options, setup.identity)?;

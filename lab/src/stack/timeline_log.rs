@@ -1,4 +1,4 @@
-//! //! A client's qlog, reduced to the records that a timeline needs.
+//! A client's qlog, reduced to the records that a timeline needs.
 
 use connection::MemoryLog;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! //! The computed results of a plan's loads: a [`Study`].
+//! The computed results of a plan's loads: a [`Study`].
 
 pub mod agreement;
 mod alike;

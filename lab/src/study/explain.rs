@@ -1,4 +1,4 @@
-//! //! Explains which facts of a study's pages or settings predict its gain and its winner.
+//! Explains which facts of a study's pages or settings predict its gain and its winner.
 //!
 //! A *case* is a page in a setting, with the gain of each scheme: the logarithm of its speedup over the baseline. Two questions
 //! concern all cases: which scheme to use where ([`Goal::Winner`]), and how much the best single scheme gains where

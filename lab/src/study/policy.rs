@@ -1,7 +1,7 @@
 //! The best scheme, pushes and hints for each page of a study, as a server's configuration.
 //!
-//! //! A policy must not do harm. So the site keeps the default order, `rfc9218`, which obeys browsers' signals. A page
-//! gets another order only if that is better than the default on every network of the study ([`trial`]).
+//! A policy must not do harm. So the site keeps the default order, `rfc9218`, which obeys browsers' signals. A page gets
+//! another order only if that is better than the default on every network of the study ([`trial`]).
 
 mod configuration;
 mod facts;

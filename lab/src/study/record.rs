@@ -1,4 +1,4 @@
-//! //! A study in a folder: every load is stored as soon as it is done, and not repeated.
+//! A study in a folder: every load is stored as soon as it is done, and not repeated.
 
 use super::carry_out::journal::{self, Entry, Journal};
 use super::carry_out::loading::Loader;
@@ -41,14 +41,14 @@ pub fn run_into(
     let loader = Loader::new(plan)?;
     let fresh = loader.carry_out(&left, |entry| {
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-        // // Repeatable loads are not kept: they would be most of the journal.
+        // Repeatable loads are not kept: they would be most of the journal.
         let load = entry.load.clone().filter(|_| !plan.engine.repeats());
         let kept = Entry { load, run: entry.run.clone(), ..*entry };
         journal.add(&kept).map_err(FileError::at(&file))?;
         progress();
         Ok(())
     });
-    // // Loads finished before a failure are kept, too.
+    // Loads finished before a failure are kept, too.
     let mut journal = journal.into_inner().unwrap_or_else(PoisonError::into_inner);
     journal.sync().map_err(FileError::at(&file))?;
     entries.extend(fresh?);

@@ -37,7 +37,7 @@ pub fn weighted_median(values: &[Weighted]) -> Option<f64> {
     let mut below = 0.0;
     for (place, (value, weight)) in values.iter().enumerate() {
         below += weight;
-        // // Tolerates rounding in the choice between one value and two.
+        // Tolerates rounding in the choice between one value and two.
         if (below - half).abs() < 1e-9 * half {
             let next = values.get(place + 1).map_or(*value, |it| it.0);
             return Some(f64::midpoint(*value, next));
@@ -102,7 +102,7 @@ fn mean_of_pair(sorted: &[f64], place: usize) -> f64 {
 /// How many pairs have at most this mean.
 fn pairs_up_to(sorted: &[f64], mean: f64) -> usize {
     let mut pairs = 0;
-    // // The larger the first value of a pair, the fewer others are small enough.
+    // The larger the first value of a pair, the fewer others are small enough.
     let mut others = sorted.len();
     for (first, value) in sorted.iter().enumerate() {
         while others > first && f64::midpoint(*value, sorted[others - 1]) > mean {
@@ -210,13 +210,13 @@ mod tests {
 
     #[test]
     fn signed_ranks_have_the_critical_values_of_the_tables() {
-        // // Two-sided 5 %: the tables' largest rejecting statistic, plus one.
+        // Two-sided 5 %: the tables' largest rejecting statistic, plus one.
         for (count, critical) in
             [(5, 0), (6, 1), (7, 3), (8, 4), (9, 6), (10, 9), (20, 53), (30, 138)]
         {
             assert_eq!(signed_rank_critical(count), critical, "{count}");
         }
-        // // Beyond the tables, the normal distribution continues without a jump.
+        // Beyond the tables, the normal distribution continues without a jump.
         let (exact, approximate) = (signed_rank_critical(50), signed_rank_critical(51));
         assert!((430..480).contains(&exact) && (440..500).contains(&approximate));
     }

@@ -1,4 +1,4 @@
-//! //! The cause of each request: the preceding event that most likely triggered it.
+//! The cause of each request: the preceding event that most likely triggered it.
 
 use corpus::page::{Event, Trigger};
 use schedulers::Kind;
@@ -73,7 +73,7 @@ impl Happened {
         let others = self.responses.iter().flat_map(|it| &it.arrived).map(|it| it.0);
         let before = others.filter(|it| *it < first);
         let next_ms = before.clone().filter(|it| *it >= ready).fold(first, f64::min);
-        // // Bytes that arrived in between may have been ahead of it.
+        // Bytes that arrived in between may have been ahead of it.
         let last_ms = before.fold(ready, f64::max);
         let paused = [(ready, next_ms), (last_ms, first)].into_iter().find(|(from, to)| {
             to - from > LEAST_THINK_MS && (!self.is_under_way(*from) || to - from > round_trip_ms)
@@ -203,13 +203,13 @@ mod tests {
 
     #[test]
     fn a_request_follows_the_last_event_that_can_be_its_cause() {
-        // // The image came after the whole document, the font after the stylesheet.
+        // The image came after the whole document, the font after the stylesheet.
         assert_eq!(told(&[load(200.0)]), "nav+0,500+1,1000+2,#1+3");
     }
 
     #[test]
     fn a_second_log_tells_a_cause_from_a_coincidence() {
-        // // In the first log, the sheet came just before the image.
+        // In the first log, the sheet came just before the image.
         assert_eq!(told(&[load(101.0)]), "nav+0,500+1,#1+1,#1+3");
         assert_eq!(told(&[load(101.0), load(250.0)]), "nav+0,500+1,1000+2,#1+3");
     }
@@ -218,7 +218,7 @@ mod tests {
     fn a_server_thinks_while_nothing_comes() {
         let mut load = load(150.0);
         load.responses[3] = response(Kind::Font, 310.0, 900.0);
-        // // Half of its body had arrived at 605 ms; it was requested at 310, and a round trip is 49.
+        // Half of its body had arrived at 605 ms; it was requested at 310, and a round trip is 49.
         assert!((load.think_ms(3, 49.0) - 246.0).abs() < 1.0, "{}", load.think_ms(3, 49.0));
         assert!(load.think_ms(1, 49.0).abs() < 1e-9);
     }
@@ -233,7 +233,7 @@ mod tests {
         let mut load = Happened { responses: (0..3).map(asked_at_once).collect() };
         let thinks = [0, 1, 2].map(|it| format!("{:.0}", load.think_ms(it, 30.0)));
         assert_eq!(thinks, ["250"; 3]);
-        // // A pause of less than a round trip, with a response in progress, comes from congestion control.
+        // A pause of less than a round trip, with a response in progress, comes from congestion control.
         load.responses[1].arrived = vec![(300.0, 500), (381.0, 1000)];
         load.responses[2].requested_ms = 240.0;
         load.responses[2].arrived = vec![(297.0, 500), (382.0, 1000)];

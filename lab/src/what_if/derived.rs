@@ -266,7 +266,7 @@ fn happened_in<'a>(
     let all = trace.timeline.transfers.iter().zip(&trace.details);
     let deliveries: BTreeMap<u64, Delivery> =
         trace.timeline.deliveries().into_iter().map(|it| (it.stream, it)).collect();
-    // // A response without its end is excluded from both lists.
+    // A response without its end is excluded from both lists.
     let whole = all.filter(|(transfer, details)| {
         !details.pushed
             && transfer.cancel.is_none()
@@ -288,7 +288,7 @@ fn happened_in<'a>(
     let start_us = whole[0].0.requested_us;
     let responses = whole.iter().filter_map(|(transfer, details)| {
         let delivery = deliveries.get(&transfer.stream)?;
-        // // The headers of further DATA frames, and trailers, do not belong to the body.
+        // The headers of further DATA frames, and trailers, do not belong to the body.
         let body_bytes = transfer.body_bytes.unwrap_or(u64::MAX);
         let arrived = delivery.steps.iter().map(|step| {
             let readable = step.readable_bytes.saturating_sub(transfer.body_offset);

@@ -61,7 +61,7 @@ pub(super) fn as_recorded(
             leave_ms.push(lead_ms + ms - one_way_ms);
         }
     }
-    // // Between the requests, the link is idle, not slow. After the log, it continues for the same time again.
+    // Between the requests, the link is idle, not slow. After the log, it continues for the same time again.
     let idle = idle(&came.waits).into_iter().map(|(from, to)| (lead_ms + from, lead_ms + to));
     let end_ms = 2.0 * (lead_ms + last_ms);
     let around = [(0.0, lead_ms), (lead_ms + last_ms, end_ms)];
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_link_as_recorded_is_as_fast_as_what_came() {
-        // // 1350 bytes per millisecond for a second: 10.8 Mbit/s.
+        // 1350 bytes per millisecond for a second: 10.8 Mbit/s.
         let datagrams: Vec<(f64, u64)> = (30..1030).map(|it| (f64::from(it), 1350)).collect();
         let waits = vec![(0.0, 1029.0)];
         let came = Arrivals { datagrams, readable: Vec::new(), waits };

@@ -210,7 +210,7 @@ fn ends(derived: &Derived, scheme: &Scheme) -> (Options, ClientConfig) {
             (options, ClientConfig::default())
         }
         Sender::UnderWay(bytes) => {
-            // // The client's window limits the data in flight; half of it is granted again at a time.
+            // The client's window limits the data in flight; half of it is granted again at a time.
             let receive_bytes = (2 * bytes).max(LEAST_WINDOW_BYTES);
             let (congestion_control, initial_window_packets) =
                 (CongestionControl::Cubic, packets(receive_bytes));

@@ -1,4 +1,4 @@
-//! //! The pages of a log: a client that stays on a site loads several over the same connection.
+//! The pages of a log: a client that stays on a site loads several over the same connection.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! //! The `Cache-Digest` request field: a Golomb-coded set of URLs, from draft-ietf-httpbis-cache-digest-02 (expired).
+//! The `Cache-Digest` request field: a Golomb-coded set of URLs, from draft-ietf-httpbis-cache-digest-02 (expired).
 //!
 //! The value is base64url; flags follow it. The draft's frame cannot be used over HTTP/3: its type, 0xd, is
 //! `MAX_PUSH_ID` there (RFC 9114, 7.2.7).

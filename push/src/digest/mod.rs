@@ -1,4 +1,4 @@
-//! //! The client's cache in a few bytes: the `Cache-Digest` field as a Golomb-coded set of short hashes. It may claim
+//! The client's cache in a few bytes: the `Cache-Digest` field as a Golomb-coded set of short hashes. It may claim
 //! that a missing resource is cached (a false positive, so it is not pushed), but never deny a cached one.
 
 mod cache_digest;

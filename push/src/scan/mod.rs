@@ -1,4 +1,4 @@
-//! //! Derives the graph of a site's page from its files: the references in HTML and CSS. It does not see requests
+//! Derives the graph of a site's page from its files: the references in HTML and CSS. It does not see requests
 //! made by scripts, and assumes that everything named in a stylesheet is used.
 
 mod css;

@@ -1,4 +1,4 @@
-//! //! Resolves references against their place (the URL standard), as far as a site's own files need it.
+//! Resolves references against their place (the URL standard), as far as a site's own files need it.
 
 use crate::limits::URL_BYTES_MAX;
 use url::{Position, Url};

@@ -1,4 +1,4 @@
-//! //! The properties that the fuzzers check, of each reader and of everything derived from a log.
+//! The properties that the fuzzers check, of each reader and of everything derived from a log.
 //!
 //! | target | what it reads | seeds |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! //! Everything derived from a log.
+//! Everything derived from a log.
 
 use crate::read::{measure, traces};
 use qlog_tools::convert::{Conversion, Cut, Part, Target};

@@ -55,7 +55,7 @@ pub fn browser(data: &[u8]) {
 /// Measures the frames of a log.
 pub(crate) fn measure(trace: &Trace, other: &Trace) {
     let all = Completions::new(&trace.timeline, |_| true);
-    // // The log omits unfinished pushes.
+    // The log omits unfinished pushes.
     assert!(all.is_err() || Completions::of_trace(trace, |_| true).is_ok());
     let summary = Summary::of(&Ends { log: trace, server: Some(other) }, None);
     assert!(!summary.sentences.is_empty());

@@ -1,4 +1,4 @@
-//! //! Removes everything that identifies people and pages: names, paths, addresses, identifiers, tokens, texts. Keeps
+//! Removes everything that identifies people and pages: names, paths, addresses, identifiers, tokens, texts. Keeps
 //! the data needed to judge scheduling: sizes, times, priorities, media types, the kind of a path.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! //! Names and fields of the two output schemas.
+//! Names and fields of the two output schemas.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! //! The arrived bytes, divided so that each part arrived in one frame and was first sent in one frame, and the order of
-//! first sending.
+//! The arrived bytes, divided so that each part arrived in one frame and was first sent in one frame, and the order of first
+//! sending.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ impl Atoms {
             (streams, atoms, keys)
         });
         let mut order: Vec<u32> = (0..to_u32(atoms.len())).collect();
-        // // Parts with the same key keep the order of streams and offsets, which is the order of `atoms`.
+        // Parts with the same key keep the order of streams and offsets, which is the order of `atoms`.
         order.sort_unstable_by_key(|&place| (keys[place as usize], place));
         Self { streams, by_offset: atoms, order, is_exact }
     }

@@ -33,7 +33,7 @@ fn streams_in_turn_wait_for_each_other_in_one_order_only() {
     let hol = of(&IN_TURN_ARRIVED, Some(&IN_TURN));
     // Stream 4's second frame waits 17 ms for its first.
     assert_eq!(hol.intra.bytes_ms, 1700.0);
-    // // In one order, stream 0's second frame waits 18 ms for the lost one.
+    // In one order, stream 0's second frame waits 18 ms for the lost one.
     assert_eq!(hol.inter.bytes_ms, 1800.0);
     assert_eq!((hol.inter.delayed_share, hol.inter.p95_ms), (0.25, 18.0));
     assert_eq!(hol.largest_stack, Stack { frames: 2, bytes: 200 });
@@ -57,7 +57,7 @@ fn without_the_senders_log_a_hole_filler_is_placed_after_its_predecessor() {
     let hol = of(&arrived, None);
     assert!(!hol.is_exact);
     assert_eq!(hol.intra.bytes_ms, 1700.0);
-    // // Both frames of stream 0 are assumed to have been sent after the lost one: 19 + 18 ms.
+    // Both frames of stream 0 are assumed to have been sent after the lost one: 19 + 18 ms.
     assert_eq!(hol.inter.bytes_ms, 3700.0);
 }
 
@@ -71,7 +71,7 @@ fn packet_numbers_tell_what_was_overtaken() {
 
 #[test]
 fn a_packet_that_did_not_come_had_what_fills_the_hole() {
-    // // Packets 1 to 5 in turn; packet 4, with the second frame of stream 4, is lost, and arrives again in packet 7.
+    // Packets 1 to 5 in turn; packet 4, with the second frame of stream 4, is lost, and arrives again in packet 7.
     let arrived = frames(&[
         (10, 0, 0, 100),
         (11, 4, 0, 100),
@@ -90,9 +90,9 @@ fn a_packet_that_did_not_come_had_what_fills_the_hole() {
         let hol = HeadOfLine::new(Arrivals { frames: &packed, sent: None, received });
         (hol.intra.bytes_ms, hol.inter.bytes_ms)
     };
-    // // In one order, the frames of packets 5 and 6 wait for packet 4; the frame of packet 6 also waits in its stream.
+    // In one order, the frames of packets 5 and 6 wait for packet 4; the frame of packet 6 also waits in its stream.
     assert_eq!(inter(Some(&received)), (1500.0, 1600.0));
-    // // Right after packet 2: the frame of packet 3 is assumed to wait, too.
+    // Right after packet 2: the frame of packet 3 is assumed to wait, too.
     assert_eq!(inter(None), (1500.0, 1600.0 + 1800.0));
 }
 
@@ -129,7 +129,7 @@ type Standing = (u64, u64, u64, usize);
 fn plain_rule(arrived: &[StreamFrame], sent: &[StreamFrame]) -> (u128, u128) {
     let order = first_frames(sent);
     let time = |place: usize| arrived[place].time_us;
-    // // The place of a byte in the order, and the arrivals that brought and delivered it.
+    // The place of a byte in the order, and the arrivals that brought and delivered it.
     let mut bytes: Vec<(Standing, usize, usize)> = Vec::new();
     for (stream, arrivals) in first_frames(arrived) {
         let order = order.get(&stream).map_or(&[][..], Vec::as_slice);
@@ -212,7 +212,7 @@ fn the_samples_agree_with_the_plain_rule_and_show_the_papers_contrast() {
         let hol = HeadOfLine::new(Arrivals::of(&client, sent));
         share.insert(pair, hol.inter.mean_ms / (hol.intra.mean_ms + hol.inter.mean_ms));
     }
-    // // Streams in turn profit from independent streams; sequential streams block themselves.
+    // Streams in turn profit from independent streams; sequential streams block themselves.
     assert!(share["aio_reorder_prio"] > 0.9 && share["aio_noloss"] > 0.9, "{share:?}");
     assert!(share["quiche_loss"] < 0.1 && share["ngtcp2_loss"] < 0.1, "{share:?}");
 }

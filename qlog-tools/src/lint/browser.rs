@@ -1,9 +1,8 @@
 //! A browser's recording as a client's log: HAR files and DevTools logs.
 //!
-//! //! Browsers do not record packets. A DevTools log states when bytes of a response arrived. A HAR file only
-//! states the beginning and the end, so its bytes are spread evenly over that time. Priorities are the `priority`
-//! fields of requests, or Chromium's five, which it sends as urgencies 0 to 4 and without `i`, so only urgencies are
-//! judged.
+//! Browsers do not record packets. A DevTools log states when bytes of a response arrived. A HAR file only states
+//! the beginning and the end, so its bytes are spread evenly over that time. Priorities are the `priority` fields of
+//! requests, or Chromium's five, which it sends as urgencies 0 to 4 and without `i`, so only urgencies are judged.
 
 use std::collections::BTreeMap;
 
@@ -122,7 +121,7 @@ fn trace(file: &str, format: &str, connection: &str, mut exchanges: Vec<Exchange
         trace.signals.extend(signals(exchange, stream));
     }
     timeline.frames.sort_by_key(|frame| frame.time_us);
-    // // Arrivals in order of time stand for packets in order of sending.
+    // Arrivals in order of time stand for packets in order of sending.
     for (number, frame) in (0..).zip(&timeline.frames) {
         trace.arrivals.push(*frame, Some(number));
         trace.packets.get_or_insert_default().received.add(number, number);

@@ -1,4 +1,4 @@
-//! //! The exact story, from our server's scheduler.
+//! The exact story, from our server's scheduler.
 
 use schedulers::Call;
 
@@ -12,7 +12,7 @@ pub(super) fn story(trace: &Trace, client: Option<&Trace>, scheme: Option<&str>)
         return None;
     }
     let mut events = events(trace.scheduler_calls());
-    // // A server that ignores signals passes none to its scheduler, although the client sent them. Its own scheme is not
+    // A server that ignores signals passes none to its scheduler, although the client sent them. Its own scheme is not
     // judged by them.
     let is_own = scheme.is_some_and(|name| named(trace).contains(&name));
     let has_signals = events.iter().any(|it| matches!(it.what.call(), Some(Call::Signal(_))));

@@ -1,6 +1,6 @@
-//! //! Finds facts that affect a scheme's order but are missing in a log.
+//! Finds facts that affect a scheme's order but are missing in a log.
 //!
-//! //! Schemes may place a response by facts about its page: whether it is above the fold, or in the head. Only our
+//! Schemes may place a response by facts about its page: whether it is above the fold, or in the head. Only our
 //! server's log has them. To find out whether a scheme uses a fact, it orders two responses that differ only in that
 //! fact.
 
@@ -47,7 +47,7 @@ impl Unknown {
         for resource in &mut both {
             Self::all().for_each(|unknown| unknown.set(resource, true));
         }
-        // // A fact may matter only without the others, or only with them.
+        // A fact may matter only without the others, or only with them.
         for (pair, is) in [(none, true), (both, false)] {
             let before = order(scheme, pair, is_signalled);
             for place in 0..2 {

@@ -1,4 +1,4 @@
-//! //! Losses in a client's log: the missing numbers among its arrived packets.
+//! Losses in a client's log: the missing numbers among its arrived packets.
 
 use crate::trace::{Trace, Vantage};
 

@@ -1,6 +1,6 @@
-//! //! Which packets violated the order that RFC 9218 recommends, or that a scheme prescribes?
+//! Which packets violated the order that RFC 9218 recommends, or that a scheme prescribes?
 //!
-//! //! A log becomes a [`story::Story`]: which responses were requested, signalled, ready and sent, in order. Our
+//! A log becomes a [`story::Story`]: which responses were requested, signalled, ready and sent, in order. Our
 //! server's logs record it exactly (`utmost:scheduler`); for other logs it is inferred, and a server that may have
 //! had nothing to send is not blamed (`observed.rs` explains how). Retransmissions are never judged.
 

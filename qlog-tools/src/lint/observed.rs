@@ -1,4 +1,4 @@
-//! //! Infers the story from a log of any stack.
+//! Infers the story from a log of any stack.
 //!
 //! The sent data is known: the first transmission of each byte, in the order of sending. Data that could have been sent is
 //! not logged, so a response counts as ready only in clear cases: some time after its request arrived
@@ -44,16 +44,16 @@ pub(super) fn story(
         return Err(lacks.to_owned());
     }
     let rtt_us = rtt_us(trace);
-    // // In a client's log, data that arrives within a round trip of a request was in flight.
+    // In a client's log, data that arrives within a round trip of a request was in flight.
     let grace_us = if is_server { allowance.think_us } else { allowance.think_us + rtt_us };
     let gap_us = 3 * rtt_us.max(grace_us);
     let idle = idle(&sendings, gap_us);
     let has_kinds = has_kinds(trace, &sendings);
-    // // At one instant, new knowledge precedes sending; sending keeps its order.
+    // At one instant, new knowledge precedes sending; sending keeps its order.
     let mut events: Vec<(u64, Event)> = Vec::new();
     for (place, transfer) in trace.timeline.transfers.iter().enumerate() {
         let stream = StreamId(transfer.stream);
-        // // Removed, so that only one of the two forms of its packets stays in memory.
+        // Removed, so that only one of the two forms of its packets stays in memory.
         let Some(sent) = sendings.remove(&transfer.stream) else { continue };
         let mime = trace.details.get(place).and_then(|it| it.content_type.as_deref());
         let resource = Resource {
@@ -221,7 +221,7 @@ fn sendings(trace: &Trace) -> Result<(BTreeMap<u64, Sending>, Vec<Loss>), String
             let from = lost.partition_point(|it| it.after < since);
             account(&mut lost[from..], frame.offset.saturating_sub(*farthest));
             place += 1;
-            // // The stream with data comes first; a stream that fills up the rest of its packet was not preferred to it.
+            // The stream with data comes first; a stream that fills up the rest of its packet was not preferred to it.
             let fills_up = packet.is_some() && packet == last_packet;
             last_packet = packet;
             let bytes = end - *farthest;
@@ -250,7 +250,7 @@ fn in_order_of_sending(trace: &Trace) -> Result<Frames<'_>, String> {
         return Ok(Box::new(frames));
     }
     let mut known = None;
-    // // A frame that arrived on another connection has no packet here: it keeps its place of arrival.
+    // A frame that arrived on another connection has no packet here: it keeps its place of arrival.
     let mut frames: Vec<(StreamFrame, Option<u64>)> = frames
         .map(|(frame, number)| {
             known = number.or(known);
@@ -289,7 +289,7 @@ fn last_idle_us(idle: &[(u64, u64)], asked_us: u64, first_us: u64, gap_us: u64) 
 
 /// The longest measured round trip in the log: the limit of data in flight, queues included.
 fn rtt_us(trace: &Trace) -> u64 {
-    // // Before the first measurement, stacks log a guess as their smoothed value.
+    // Before the first measurement, stacks log a guess as their smoothed value.
     let longest = trace.recovery.as_ref().map(|it| it.longest_rtt);
     let milliseconds = longest.and_then(|it| it.latest_ms.or(it.smoothed_ms));
     milliseconds.map_or(RTT_US, |it| to_u64(it.clamp(0.0, 60_000.0) * 1000.0))
@@ -309,13 +309,13 @@ pub(super) fn header_signals(trace: &Trace, client: Option<&Trace>) -> Vec<Event
     let mut events = Vec::new();
     spoken.sort_by_key(|it| it.0);
     for (time_us, signal) in spoken {
-        // // A malformed field is ignored (RFC 8941, section 4.2).
+        // A malformed field is ignored (RFC 8941, section 4.2).
         let said = Priority::parse(signal.value.as_bytes()).unwrap_or_default();
         let placed = match signal.how {
             SignalKind::PushUpdate => continue,
-            // // An update overrides the header, even if that arrives later (RFC 9218, section 7).
+            // An update overrides the header, even if that arrives later (RFC 9218, section 7).
             SignalKind::Request if updated.contains(&signal.element) => continue,
-            // // A response changes only the members that it names (section 8); elsewhere, a missing one means the default.
+            // A response changes only the members that it names (section 8); elsewhere, a missing one means the default.
             SignalKind::Response => {
                 known.get(&signal.element).copied().unwrap_or_default().overridden_by(said)
             }

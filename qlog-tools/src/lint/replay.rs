@@ -1,4 +1,4 @@
-//! //! Replays events to a scheme's scheduler, and compares its choice before each packet.
+//! Replays events to a scheme's scheduler, and compares its choice before each packet.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +14,14 @@ pub(super) fn judge(
     allowance: Allowance,
 ) -> Result<Lint, String> {
     let mut judge = Judge {
-        // // Inferred stories are imprecise by what a sender passes to the system at once.
+        // Inferred stories are imprecise by what a sender passes to the system at once.
         grace: if story.is_exact { 0 } else { allowance.packets },
         ordering: scheme.map(built).transpose()?,
         ..Judge::default()
     };
     for event in &story.events {
         match event.what.call() {
-            // // Another scheduler takes over; the following calls tell it about responses in progress.
+            // Another scheduler takes over; the following calls tell it about responses in progress.
             Some(Call::Start { scheme: own, in_group }) => {
                 let ordering = match scheme {
                     Some(scheme) => built(scheme),

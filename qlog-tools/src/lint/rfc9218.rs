@@ -55,7 +55,7 @@ impl Judge {
         match event.what {
             What::Call(ref call) => self.call(call),
             What::Doubtful(stream) => self.state(stream).is_doubtful = true,
-            // // A stream that fills up a packet gets these bytes.
+            // A stream that fills up a packet gets these bytes.
             What::ToppedUp(stream, bytes) => {
                 self.state(stream).is_doubtful = false;
                 if self.row.is_some_and(|(last, _)| last != stream) {

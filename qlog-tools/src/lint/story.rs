@@ -1,4 +1,4 @@
-//! //! The facts for a judge, in order: which streams could send, and which did.
+//! The facts for a judge, in order: which streams could send, and which did.
 
 use std::collections::BTreeSet;
 

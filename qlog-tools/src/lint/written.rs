@@ -1,4 +1,4 @@
-//! //! When a response had bytes to send, from a sender's log that records its application's writes (`stream_data_moved`).
+//! When a response had bytes to send, from a sender's log that records its application's writes (`stream_data_moved`).
 
 use schedulers::StreamId;
 
@@ -29,7 +29,7 @@ pub(super) fn while_written(
     for (place, event) in events {
         while let Some((time_us, end)) = writes.next_if(|write| write.0 <= event.time_us) {
             if let Some(ready) = state.take(&Step::Written(end)) {
-                // // Before the packets of that time.
+                // Before the packets of that time.
                 kept.push((0, Event::ready(stream, time_us, ready)));
             }
         }
@@ -43,7 +43,7 @@ pub(super) fn while_written(
             kept.push((place, event));
         }
         if let Some(ready) = state.take(&step) {
-            // // Events after a packet follow it.
+            // Events after a packet follow it.
             let after = if matches!(step, Step::Sent(_)) { place + 1 } else { place };
             kept.push((after, Event::ready(stream, time_us, ready)));
         }

@@ -157,7 +157,7 @@ impl Completion {
                 byte_us += u128::from(body - counted) * u128::from(time_us);
                 counted = body;
             }
-            // // A body with more stated bytes than its stream is complete when the stream is.
+            // A body with more stated bytes than its stream is complete when the stream is.
             byte_us + u128::from(bytes - counted) * u128::from(complete_us)
         })
     }
@@ -168,7 +168,7 @@ impl Completion {
         start_us: u64,
     ) -> Result<Self, Unmeasured> {
         let complete_us = match (stream, transfer.stream_bytes) {
-            // // An empty stream without frames completes with its request.
+            // An empty stream without frames completes with its request.
             (None, Some(0)) => Some(transfer.requested_us),
             (stream, _) => stream.and_then(|stream| stream.complete_us),
         };

@@ -1,4 +1,4 @@
-//! //! Which of our packets have been acknowledged, so that each counts once; and whether a log writes ranges of numbers with
+//! Which of our packets have been acknowledged, so that each counts once; and whether a log writes ranges of numbers with
 //! their ends, as in qlog's schema, or without, as noq does.
 
 use std::collections::BTreeMap;
@@ -73,8 +73,8 @@ impl Acknowledged {
             return false;
         }
         let sent = self.sent.get(&space).filter(|it| !it.has_gaps).and_then(|it| it.next);
-        // // No range is empty, a number is missing between two ranges of one frame (RFC 9000, section 19.3.1), and no packet
-        // is acknowledged before it is sent.
+        // No range is empty, a number is missing between two ranges of one frame (RFC 9000, section 19.3.1), and no packet is
+        // acknowledged before it is sent.
         if ranges.iter().any(|(first, end)| first == end) {
             self.ends = Ends::Last;
             self.without_ends.clear();

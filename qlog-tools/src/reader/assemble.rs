@@ -1,4 +1,4 @@
-//! //! Turns the collected data into a trace at the end of the log.
+//! Turns the collected data into a trace at the end of the log.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! //! A compact map from streams to values: a log may have millions of streams, and the nodes of a tree map that grows at
+//! A compact map from streams to values: a log may have millions of streams, and the nodes of a tree map that grows at
 //! its end stay half empty.
 
 use std::collections::BTreeMap;

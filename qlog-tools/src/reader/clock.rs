@@ -1,5 +1,4 @@
-//! //! Converts event times of all generations to whole microseconds on one clock that begins near
-//! 0.
+//! Converts event times of all generations to whole microseconds on one clock that begins near 0.
 
 use crate::saturating_cast::to_u64;
 
@@ -67,7 +66,7 @@ impl Clock {
         }
         let since = match self.origin {
             Some(_) if self.counts_from_previous && !is_epoch => time,
-            // // Slightly before the first event counts as the first event.
+            // Slightly before the first event counts as the first event.
             Some(origin) => (time - origin).max(0.0),
             None => time,
         };

@@ -1,4 +1,4 @@
-//! //! Collects the contents of events, and turns them into a trace at the end of the log.
+//! Collects the contents of events, and turns them into a trace at the end of the log.
 
 use std::collections::BTreeMap;
 
@@ -155,7 +155,7 @@ impl Collector {
         if self.detail >= Detail::Full {
             self.fill(time_us, &packet, direction);
         }
-        // // Now, because acknowledgements in the same packet become separate records.
+        // Now, because acknowledgements in the same packet become separate records.
         let place = self.last_record();
         self.trace.counts.packet_frames += packet.frames().len() as u64;
         for frame in packet.frames() {
@@ -191,7 +191,7 @@ impl Collector {
         }
         let moments = &mut self.trace.events.get_or_insert_default().moments;
         if let Some(times_us) = moments.get_mut(name) {
-            // // Emptied because there were too many.
+            // Emptied because there were too many.
             if times_us.is_empty() {
                 return;
             }

@@ -1,5 +1,5 @@
-//! //! Splits a contained qlog, one JSON document with all events inside, into events while it is
-//! read. Memory holds one event and everything outside the events.
+//! Splits a contained qlog, one JSON document with all events inside, into events while it is read.
+//! Memory holds one event and everything outside the events.
 //!
 //! This is not a JSON parser, only a scanner for brackets and strings: its pieces are parsed later.
 //! It knows `traces` (or 0.1's `connections`) with `events` inside, a single `trace`, and `events`
@@ -307,7 +307,7 @@ impl Scanner {
             _ => return,
         };
         let is_outside = self.depth == 0 && byte != b'{' && byte != b'}';
-        // // A truncated object cannot be parsed and counts as empty.
+        // A truncated object cannot be parsed and counts as empty.
         if into.len() < HEADER_BYTES && !is_outside {
             into.push(byte);
         }

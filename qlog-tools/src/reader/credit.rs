@@ -1,4 +1,4 @@
-//! //! Facts about the connection in a log: its side, its names, its flow control, the end of its handshake, and what held our
+//! Facts about the connection in a log: its side, its names, its flow control, the end of its handshake, and what held our
 //! server back.
 
 use std::borrow::Cow;
@@ -116,11 +116,11 @@ impl Collector {
     /// An Initial packet, which may reveal the side and names of the connection.
     pub(super) fn initial(&mut self, packet: &Packet<'_>, direction: Direction) {
         let is_first = self.trace.counts.packets_sent + self.trace.counts.packets_received == 0;
-        // // The client's first packet has no acknowledgement; without its frames it may be a server's.
+        // The client's first packet has no acknowledgement; without its frames it may be a server's.
         let frames = packet.frames();
         let is_clients = !frames.is_empty() && !frames.iter().any(Frame::is_ack);
         let side = direction.of_client();
-        // // A log without its writer's packets can begin with a server's second packet, so only packet 0 overrides the log's
+        // A log without its writer's packets can begin with a server's second packet, so only packet 0 overrides the log's
         // statement.
         let is_believed =
             [Vantage::Unknown, side].contains(&self.trace.vantage) || packet.number() == Some(0);

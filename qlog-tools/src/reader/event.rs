@@ -1,4 +1,4 @@
-//! //! The outer shape of an event. Its body is parsed only if its name shows that it is relevant.
+//! The outer shape of an event. Its body is parsed only if its name shows that it is relevant.
 
 use std::borrow::Cow;
 
@@ -51,7 +51,7 @@ impl<'a> Event<'a> {
         let quote = start.iter().position(|&byte| byte == b'"' || byte == b'\\')?;
         let name = std::str::from_utf8(&rest[..quote]).ok()?;
         let data = rest[quote..].strip_prefix(b"\",\"data\":")?.strip_suffix(b"}")?;
-        // // Something other than an object's end at the end: fields follow the body.
+        // Something other than an object's end at the end: fields follow the body.
         if !data.ends_with(b"}") {
             return None;
         }

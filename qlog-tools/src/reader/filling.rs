@@ -1,4 +1,4 @@
-//! //! The contents of packets in each direction: frames by kind, and DATAGRAM frames one by one.
+//! The contents of packets in each direction: frames by kind, and DATAGRAM frames one by one.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! //! The STREAM frames of one direction, summed by stream while they are read.
+//! The STREAM frames of one direction, summed by stream while they are read.
 
 use std::collections::BTreeMap;
 
@@ -139,7 +139,7 @@ impl FlowStream {
             self.progress.grow(step);
         }
         let fresh = self.assembly.unique_bytes.saturating_sub(before);
-        // // Data that fills holes; a sender has none.
+        // Data that fills holes; a sender has none.
         let late = if is_sent { again } else { fresh.saturating_sub(beyond) };
         let counter =
             if is_later { &mut self.retransmitted_bytes } else { &mut self.reordered_bytes };

@@ -1,4 +1,4 @@
-//! //! The bodies of HTTP/3 events, and their sums for each stream.
+//! The bodies of HTTP/3 events, and their sums for each stream.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! //! Parses wall-clock times: RFC 3339, as in headers, and milliseconds since 1970.
+//! Parses wall-clock times: RFC 3339, as in headers, and milliseconds since 1970.
 
 /// Milliseconds since 1970 of `2026-11-21T01:48:45.990298488Z`. A plain number already is milliseconds, unless it is too
 /// small for a time since 1970.

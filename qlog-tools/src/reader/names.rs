@@ -1,4 +1,4 @@
-//! //! Event names of all generations. An event is identified by the part after its last colon, because
+//! Event names of all generations. An event is identified by the part after its last colon, because
 //! namespaces changed with every draft (`transport:`, `quic:`; `http:`, `h3:`, `http3:`; ..).
 
 /// The kind of an event, as far as the reader needs it.
@@ -81,7 +81,7 @@ const UNUSED_PREFIXES: [&str; 4] = ["udp_datagrams_", "qpack_", "loglevel_", "pa
 
 /// The kind of an event with this name.
 pub(super) fn kind(name: &str) -> EventKind {
-    // // Names are short: a plain search is faster than that of `str`.
+    // Names are short: a plain search is faster than that of `str`.
     let colon = name.bytes().rposition(|byte| byte == b':');
     let event = colon.map_or(name, |colon| &name[colon + 1..]);
     match exact(event) {

@@ -161,7 +161,7 @@ impl Session {
         } else if let Some(record) = self.record_of(time_ms, name, params) {
             self.after.push(record);
         }
-        // // Frames of a received packet may follow other events.
+        // Frames of a received packet may follow other events.
         if self.received.is_none() || self.after.len() > PACKET_FRAMES {
             records.extend(self.flush());
         }

@@ -1,4 +1,4 @@
-//! //! The bodies of QUIC events: packets with their STREAM frames, and data passed between layers.
+//! The bodies of QUIC events: packets with their STREAM frames, and data passed between layers.
 
 use std::borrow::Cow;
 

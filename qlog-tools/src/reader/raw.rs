@@ -1,4 +1,4 @@
-//! //! The events of a log one after another with their bodies, for converters. Traces are numbered as in the reader: in the
+//! The events of a log one after another with their bodies, for converters. Traces are numbered as in the reader: in the
 //! order of their first events, where each connection with its own group ID counts as one.
 
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ pub(crate) fn pieces(
     if state.breaks_off {
         broken_off = Some(ENDS_EARLY);
     }
-    // // A log without events still has a header.
+    // A log without events still has a header.
     if let (Some(header), 0) = (state.first.take(), state.traces) {
         state.give(Raw::Trace(header));
     }

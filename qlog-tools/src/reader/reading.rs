@@ -1,4 +1,4 @@
-//! //! The state between records: headers begin traces, and events belong to one.
+//! The state between records: headers begin traces, and events belong to one.
 
 use std::collections::BTreeMap;
 
@@ -289,13 +289,13 @@ impl Reading {
             }
         }
         if self.traces.iter().all(TraceReading::is_empty) {
-            // // Traces without any event: the first represents all.
+            // Traces without any event: the first represents all.
             let mut first = self.traces.into_iter().next()?.collector.trace;
             first.header.container = container;
             return Some(vec![first]);
         }
         self.share_repairs();
-        // // The header's own trace is empty if all events have their own connections.
+        // The header's own trace is empty if all events have their own connections.
         self.traces.retain(|reading| !reading.is_empty());
         self.traces.sort_by_key(|reading| reading.first_record);
         let is_only = self.traces.len() == 1;
@@ -333,7 +333,7 @@ impl TraceReading {
         self.rtt_unit_ms = match (stack.name.as_deref(), format.as_deref().unwrap_or_default()) {
             // quinn's crate wrote RTTs in seconds until it wrote qlog's newer schema.
             (Some("quinn"), format) if format.starts_with("0.") => 1000.0,
-            // // mvfst's, whose events are arrays, are in microseconds.
+            // mvfst's, whose events are arrays, are in microseconds.
             (Some("mvfst"), format) if format.starts_with("draft-") => 0.001,
             (Some("picoquic"), _) => 0.001,
             _ => 1.0,

@@ -1,4 +1,4 @@
-//! //! Splits a file into records: JSON text sequences (RFC 7464) at the record separator, other files at line ends.
+//! Splits a file into records: JSON text sequences (RFC 7464) at the record separator, other files at line ends.
 //! Memory is limited by the longest record, which has a limit.
 
 use std::io::{self, BufRead, Read as _};
@@ -107,7 +107,7 @@ impl<R: BufRead> Records<R> {
             }
             let used = piece.len() + usize::from(end.is_some());
             self.input.consume(used);
-            // // The stored part of a record beyond the limit depends on the buffer, so it shows nothing.
+            // The stored part of a record beyond the limit depends on the buffer, so it shows nothing.
             if is_line && !(is_whole && self.ends_first_line()?) {
                 // A line end within the first record.
                 if is_whole {

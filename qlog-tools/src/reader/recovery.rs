@@ -1,4 +1,4 @@
-//! //! The sender's recovery in a log: windows and round-trip times, losses that only metrics count, probe timeouts, states of the
+//! The sender's recovery in a log: windows and round-trip times, losses that only metrics count, probe timeouts, states of the
 //! congestion control, and the peer's acknowledgement delays.
 
 use std::borrow::Cow;
@@ -120,7 +120,7 @@ impl Collector {
             self.lost_by_metrics = self.lost_by_metrics.max(Some(lost.total.0));
             let records = if is_full { lost.delta.0.min(LOST_RECORDS) } else { 0 };
             for record in 0..records {
-                // // All their bytes are attributed to the first.
+                // All their bytes are attributed to the first.
                 let bytes = if record == 0 { metrics.lost_bytes() } else { 0 };
                 let (space, event) = (Space::Application, PacketEvent::Lost);
                 let packet =

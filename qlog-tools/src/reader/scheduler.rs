@@ -1,4 +1,4 @@
-//! //! The calls that our server made to its scheduler, in their logged form
+//! The calls that our server made to its scheduler, in their logged form
 //! ([`Call::EVENT`](schedulers::Call::EVENT)).
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! //! Determines from a log's first bytes how it is divided into events.
+//! Determines from a log's first bytes how it is divided into events.
 
 use std::io::{self, Cursor, Read};
 
@@ -34,7 +34,7 @@ pub(super) fn sniff<'a>(mut input: impl Read + 'a) -> io::Result<Sniffed<'a>> {
     let whole: Box<dyn Read + 'a> = match end {
         Ok(()) => Box::new(Cursor::new(look).chain(input)),
         Err(cause) if look.is_empty() => return Err(cause),
-        // // The bytes before the error are worth reading.
+        // The bytes before the error are worth reading.
         Err(cause) => Box::new(Cursor::new(look).chain(Broken(Some(cause)))),
     };
     Ok(Sniffed { container, begins, is_empty, whole })

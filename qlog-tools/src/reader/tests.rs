@@ -1,4 +1,4 @@
-//! //! Whole logs through the reader: small ones written here, and sample files if available.
+//! Whole logs through the reader: small ones written here, and sample files if available.
 
 mod samples;
 mod stacks;

@@ -1,4 +1,4 @@
-//! //! Detects compression by its magic bytes, and decompresses.
+//! Detects compression by its magic bytes, and decompresses.
 
 use std::io::{self, Cursor, Read};
 

@@ -1,4 +1,4 @@
-//! //! The moments of a log that matter for its sender, by time.
+//! The moments of a log that matter for its sender, by time.
 
 use crate::packet::{PacketEvent, Space};
 use crate::trace::{SchedulerCall, Trace};

@@ -1,4 +1,4 @@
-//! //! Intervals in which the peer was silent: the sender then waits for acknowledgements that do not arrive.
+//! Intervals in which the peer was silent: the sender then waits for acknowledgements that do not arrive.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! //! Which streams have bytes to send, and which of them flow control holds back.
+//! Which streams have bytes to send, and which of them flow control holds back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,7 +105,7 @@ impl<'a> Streams<'a> {
         let limit = stream.limit.or_else(|| self.trace.flow_control.as_ref()?.initial_of(id));
         let is_limited = stream.is_at(limit, self.frame_bytes);
         let has_bytes = if self.has_calls {
-            // // The scheduler treats a stream at its limit as having nothing.
+            // The scheduler treats a stream at its limit as having nothing.
             stream.is_ready
                 || stream.charged > stream.sent
                 || is_limited && stream.charged > 0 && stream.left_bytes() > 0

@@ -152,7 +152,7 @@ fn packets_at_a_fixed_interval_are_paced_however_wide_the_window_is() {
         events.push((at, SENT, packet(place.into(), u64::from(place) * 1200)));
     }
     let events: Vec<(f64, &str, &str)> = events.iter().map(|it| (it.0, it.1, &*it.2)).collect();
-    // // A single pause is not yet a rhythm.
+    // A single pause is not yet a rhythm.
     assert_eq!(plain(&trace(&events)), "0-10 application, 10-40 pacing");
 }
 
@@ -211,7 +211,7 @@ fn what_the_server_logged_is_taken_unless_it_is_asked_otherwise() {
     assert_eq!((all.basis, &all.assumed[..]), (Basis::Logged, &[][..]));
     let computed = Restraints::of(&trace, Evidence::Calls).unwrap();
     assert_eq!(computed.basis, Basis::Computed);
-    // // The response counts as requested when its first bytes were sent.
+    // The response counts as requested when its first bytes were sent.
     assert_eq!(shown(&computed), "0-5 application");
     assert!((all.agreement(&computed) - 0.6).abs() < 1e-9);
     assert_eq!(all.totals_ms()[0], (Restraint::Handshake, 1.0));

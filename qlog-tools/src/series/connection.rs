@@ -1,4 +1,4 @@
-//! //! Connection-level series: rows about packets, events, windows and limits.
+//! Connection-level series: rows about packets, events, windows and limits.
 
 use std::fmt::Write as _;
 use std::io;

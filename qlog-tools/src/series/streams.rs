@@ -1,4 +1,4 @@
-//! //! Stream-level series: rows about streams, frames and responses.
+//! Stream-level series: rows about streams, frames and responses.
 
 use std::io;
 

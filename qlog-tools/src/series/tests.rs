@@ -80,7 +80,7 @@ fn packets_of_both_ends_have_what_moves_them_to_one_clock() {
     let rows = rows("packets", &mut [client(), server()]);
     assert_eq!(rows[0], "client|client|0.000|1.000|sent|application|7|80");
     assert_eq!(rows[1], "client|client|0.000|110.000|received|application|2|140");
-    // // The minimum delays are 108 ms down and 0 up, so the server's clock counts as 54 ms behind.
+    // The minimum delays are 108 ms down and 0 up, so the server's clock counts as 54 ms behind.
     let of_server = rows.iter().find(|it| it.starts_with("server"));
     let first = "server|server|54.000|1.000|received|application|7|80";
     assert_eq!(of_server.map(String::as_str), Some(first));

@@ -1,4 +1,4 @@
-//! //! What held the sender back while it had work, and why.
+//! What held the sender back while it had work, and why.
 
 use std::collections::BTreeMap;
 
@@ -274,7 +274,7 @@ fn credit_bytes(sender: &Trace, by: Restraint) -> Option<u64> {
         Restraint::ConnectionFlowControl => {
             let sent = fresh(sender);
             let credits = flow_control.connection.iter().map(|&(time_us, bytes)| {
-                // // A raised limit is used at once, and clocks may be coarse.
+                // A raised limit is used at once, and clocks may be coarse.
                 let before = sent.partition_point(|it| it.0 < time_us);
                 bytes.saturating_sub(before.checked_sub(1).map_or(0, |it| sent[it].1))
             });

@@ -232,7 +232,7 @@ pub(super) fn round_trips(trace: &Trace) -> Option<Spread> {
     let mut all: Vec<(u64, f64)> = Vec::new();
     for sample in trace.samples() {
         let Some(latest_ms) = sample.latest_rtt_ms.filter(|it| *it > 0.0) else { continue };
-        // // Some stacks log their assumption before the first measurement, and many repeat the latest with every other
+        // Some stacks log their assumption before the first measurement, and many repeat the latest with every other
         // change.
         let before_ms = all.last().map_or(INITIAL_RTT_MS, |it| it.1);
         if latest_ms.total_cmp(&before_ms).is_ne() {

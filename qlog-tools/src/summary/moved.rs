@@ -1,4 +1,4 @@
-//! //! Describes in sentences what moved from one run to another.
+//! Describes in sentences what moved from one run to another.
 
 use super::Summary;
 use crate::alignment::Alignment;

@@ -209,7 +209,7 @@ fn losses_kept_the_window_small() {
             }
         },
     );
-    // // In this log, the preceding packet was never acknowledged.
+    // In this log, the preceding packet was never acknowledged.
     log.text = log.text.replace("[[2,3]]", "[[3,3]]");
     assert_cause(&log, Cause::Loss, "6.2 % of the packets were lost, and cut it once");
     let summary = log.told();
@@ -350,7 +350,7 @@ fn a_cut_that_is_taken_back_is_undone_and_a_long_loss_of_all_is_persistent_conge
     log.metrics(520.0, 20_000, 0, 20.0);
     let recovery = log.told().recovery;
     assert_eq!((recovery.window_cuts, recovery.cuts_undone), (1, 1));
-    // // Three timeouts are 3 * (20 + 4 * 10 + 25) ms, and the lost packets were sent over 300 ms.
+    // Three timeouts are 3 * (20 + 4 * 10 + 25) ms, and the lost packets were sent over 300 ms.
     assert_eq!(recovery.persistent_congestion, 1);
 }
 

@@ -1,4 +1,4 @@
-//! //! Traffic on a connection besides requests and responses.
+//! Traffic on a connection besides requests and responses.
 
 use super::{StreamRole, StreamSummary, Trace, Vantage};
 use crate::assembly::StreamFrame;
@@ -39,7 +39,7 @@ impl Trace {
         frames.sort_by_key(|it| it.time_us);
         let arrivals = frames.iter().collect();
         let timeline = Timeline { name: self.timeline.name.clone(), frames, ..Timeline::default() };
-        // // A client's uploads take the place of a server's responses.
+        // A client's uploads take the place of a server's responses.
         let vantage = match self.vantage {
             Vantage::Server => Vantage::Client,
             Vantage::Client => Vantage::Server,

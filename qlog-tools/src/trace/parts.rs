@@ -1,4 +1,4 @@
-//! //! The optional parts of a trace.
+//! The optional parts of a trace.
 
 use std::collections::BTreeMap;
 

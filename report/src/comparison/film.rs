@@ -1,4 +1,4 @@
-//! //! Film strips: what a visitor saw when, one load below the other, beside the arrivals so far.
+//! Film strips: what a visitor saw when, one load below the other, beside the arrivals so far.
 
 use crate::templates::render;
 use figures::axis::Axis;

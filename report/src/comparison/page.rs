@@ -1,4 +1,4 @@
-//! //! Turns the runs of a page into its tables and figures.
+//! Turns the runs of a page into its tables and figures.
 
 use super::{Figure, PageComparison, Row};
 use figures::axis::Axis;

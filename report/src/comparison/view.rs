@@ -1,4 +1,4 @@
-//! //! The report in the form for the template: numbers as cells of tables, marked if a test shows that a scheme is better.
+//! The report in the form for the template: numbers as cells of tables, marked if a test shows that a scheme is better.
 
 use minijinja::value::Serde;
 use minijinja::{Value, context};
@@ -214,7 +214,7 @@ pub(super) fn table<R>(
     sections: &[String],
     columns: &[Column<R>],
 ) -> Value {
-    // // A column is shown if any row has a value.
+    // A column is shown if any row has a value.
     let shown = columns.iter().filter(|it| rows.iter().any(|row| it.has(row)));
     let shown: Vec<&Column<R>> = shown.collect();
     let groups: Vec<&[&Column<R>]> =

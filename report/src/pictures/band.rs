@@ -116,7 +116,7 @@ mod tests {
             Recording { name: "log".to_owned(), duration_us: 100_000, ..Recording::default() };
         let svg = draw(&recording, &band);
         assert!(svg.contains("congestion window 50.0 %") && !svg.contains("pacing"), "{svg}");
-        // // Each takes half of the plot.
+        // Each takes half of the plot.
         let half = number((RIGHT - LEFT) / 2.0);
         assert_eq!(svg.matches(&format!(r#"width="{half}" height="12""#)).count(), 2, "{svg}");
         assert!(svg.contains("80.0 kB") && !svg.contains("900.0 kB"), "{svg}");

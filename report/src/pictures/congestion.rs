@@ -1,4 +1,4 @@
-//! //! Window and bytes in flight, round-trip times, goodput, lost packets: one panel for each unit, as in
+//! Window and bytes in flight, round-trip times, goodput, lost packets: one panel for each unit, as in
 //! the report.
 
 use super::{LEFT, Plot, TOP};

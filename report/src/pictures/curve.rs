@@ -1,4 +1,4 @@
-//! //! The share of body bytes in complete responses, and of all arrived bytes.
+//! The share of body bytes in complete responses, and of all arrived bytes.
 
 use super::{BOTTOM, LEFT, Plot, RIGHT, TOP};
 use crate::viewer::Recording;

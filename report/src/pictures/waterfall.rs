@@ -1,4 +1,4 @@
-//! //! One row for each stream, from its request to its last byte.
+//! One row for each stream, from its request to its last byte.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! //! What held the sender back, for the report: its sent bytes, the limits of its windows, and the restraint at each moment.
+//! What held the sender back, for the report: its sent bytes, the limits of its windows, and the restraint at each moment.
 
 use std::collections::BTreeMap;
 
@@ -186,7 +186,7 @@ mod tests {
         assert!(joined.len() <= SPANS, "{}", joined.len());
         assert_eq!((joined[0].from_us, joined[joined.len() - 1].to_us), (0, 900_000));
         assert!(joined.windows(2).all(|pair| pair[0].to_us == pair[1].from_us));
-        // // The window prevails in each step.
+        // The window prevails in each step.
         assert_eq!(joined.iter().filter(|it| it.by == Restraint::Nothing).count(), 0);
     }
 }

@@ -1,5 +1,5 @@
-//! //! Maps times of a log to the figure's axis, including times of the other end, which has
-//! another clock.
+//! Maps times of a log to the figure's axis, including times of the other end, which has another
+//! clock.
 
 /// Converts a log's times to the figure's.
 #[derive(Debug, Clone, Copy)]

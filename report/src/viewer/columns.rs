@@ -20,7 +20,7 @@ pub(super) fn pack(values: impl IntoIterator<Item = u64>) -> String {
 /// Bytes as the page embeds them.
 pub(super) fn pack_bytes(plain: &[u8]) -> String {
     let mut gzip = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::new(5));
-    // // Writing to memory cannot fail; if it did, the page would report unreadable data.
+    // Writing to memory cannot fail; if it did, the page would report unreadable data.
     let packed = gzip.write_all(plain).and_then(|()| gzip.finish()).unwrap_or_default();
     BASE64_STANDARD.encode(packed)
 }

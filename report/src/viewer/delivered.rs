@@ -1,4 +1,4 @@
-//! //! Classifies each frame, and computes what it made readable.
+//! Classifies each frame, and computes what it made readable.
 
 use super::recording::{Frame, Stream};
 use qlog_tools::causes::frame_causes;

@@ -1,4 +1,4 @@
-//! //! The differences between two runs of a page, for the page that shows both.
+//! The differences between two runs of a page, for the page that shows both.
 
 use serde::Serialize;
 

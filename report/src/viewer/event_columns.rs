@@ -1,4 +1,4 @@
-//! //! All events of a log in the form for the page: a column for each property of events, of the packets among them, and of the
+//! All events of a log in the form for the page: a column for each property of events, of the packets among them, and of the
 //! packets' frames. `templates/view/events.js` reads them.
 
 use serde::Serialize;
@@ -144,7 +144,7 @@ fn frames(list: &EventList, shown: &[StreamFrame]) -> Frames {
                 }
                 KeptFrame::Other { kind, stream, value } => {
                     frames.kinds.push(OTHERS + kind as u64);
-                    // // Plus one, because 0 means none.
+                    // Plus one, because 0 means none.
                     let values = [stream, value].map(|it| it.map_or(0, |it| it.saturating_add(1)));
                     frames.values.extend(values);
                 }
@@ -218,7 +218,7 @@ mod tests {
         list.add(2, "sent", &sent(1001, &[(0, 2), (4, 10)]), b"");
         let columns = EventColumns::of(&list, |time_us| time_us, &[]);
         assert_eq!(unpacked(&columns, "number"), [2001, 3]);
-        // // Two ranges: 9 down to 4; 2 below, down by 2. Then the same, but 1 above the 9.
+        // Two ranges: 9 down to 4; 2 below, down by 2. Then the same, but 1 above the 9.
         assert_eq!(unpacked(&columns, "value"), [2, 18, 5, 3, 2, 2, 2, 6, 3, 2]);
     }
 }

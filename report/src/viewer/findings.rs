@@ -1,4 +1,4 @@
-//! //! Lint's findings in the sender's log, shown in place on the page.
+//! Lint's findings in the sender's log, shown in place on the page.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! //! Turns a trace into the data for the page.
+//! Turns a trace into the data for the page.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Recording {
         let other = sender.map(|sender| End::other(&shown, sender));
         let no_frames = no_frames(trace);
         let lacks_lengths = no_frames.is_some() && !trace.timeline.frames.is_empty();
-        // // Frames without lengths only show that they exist.
+        // Frames without lengths only show that they exist.
         let mut streams = if lacks_lengths { Vec::new() } else { streams(trace, start_us) };
         let mut facts = facts(trace, sender);
         facts.extend(cut_common_origin(&mut streams));
@@ -55,7 +55,7 @@ impl Recording {
         let no_stacks = if is_server { Some(NOT_ARRIVED) } else { no_frames };
         let unmeasured = no_frames.filter(|_| lacks_lengths).map(str::to_owned);
         let measured = unmeasured.map_or_else(|| measured(trace), Err);
-        // // If a server's log lacks such events, the client's are used.
+        // If a server's log lacks such events, the client's are used.
         let congestion = other.filter(|it| it.trace.recovery.is_some()).unwrap_or(shown);
         let band = band(&other.unwrap_or(shown));
         let lint = judged(&shown, other.as_ref());
@@ -275,9 +275,9 @@ fn stream(row: StreamRow, start_us: u64, priorities: Option<&Vec<&str>>) -> Stre
         first_us: row.first_us.map(|it| it.saturating_sub(start_us)),
         complete_us: row.complete_us.map(|it| it.saturating_sub(start_us)),
         bytes: row.bytes,
-        // // Set from its frames, which are read later.
+        // Set from its frames, which are read later.
         causes: Causes::default(),
-        // // Set from its final place.
+        // Set from its final place.
         look: Look::nth(0),
     }
 }

@@ -1,4 +1,4 @@
-//! //! A connection's packets and acknowledgements in numbers: two tables and some facts, without a script.
+//! A connection's packets and acknowledgements in numbers: two tables and some facts, without a script.
 
 use minijinja::{Value, context};
 

@@ -1,4 +1,4 @@
-//! //! A log's data besides its frames: windows and round-trip times, losses, and events that can be marked. With the
+//! A log's data besides its frames: windows and round-trip times, losses, and events that can be marked. With the
 //! logs of both ends, values of the data's sender come from the server's.
 
 use super::clocks::Clock;

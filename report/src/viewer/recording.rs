@@ -1,4 +1,4 @@
-//! //! The page's data for one log.
+//! The page's data for one log.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! //! Courses of a connection, as a server's calls or slot by slot.
+//! Courses of a connection, as a server's calls or slot by slot.
 
 use crate::{Element, FACTS, Kind, Resource, Scheduler, Signal, SplitMix64, StreamId};
 use std::collections::BTreeMap;

@@ -98,7 +98,7 @@ fn variant(
 
 fn put(tree: &mut Tree, stream: StreamId, byte: u8, arrivals: &mut Arrivals) {
     let (priority, concurrency) = (byte >> 2, byte & 3);
-    // // Two levels for each bucket: exclusive responses, then the two groups that share.
+    // Two levels for each bucket: exclusive responses, then the two groups that share.
     let level = 2 * u16::from(CRITICAL - priority);
     let place = match concurrency {
         EXCLUSIVE_SEQUENTIAL => Place::DEFAULT.rank(Rank::sequence_in(level, arrivals.next())),

@@ -25,7 +25,7 @@ pub(super) fn scheme() -> Scheme {
 fn byte(resource: &Resource) -> u8 {
     let bucket = bucket::normal_byte(resource);
     let (priority, concurrency) = (bucket >> 2, bucket & 3);
-    // // 63, 31 and 0 become 127, 63 and 1: the bits are shifted left by one, and the new one is set.
+    // 63, 31 and 0 become 127, 63 and 1: the bits are shifted left by one, and the new one is set.
     (priority << 1 | 1) << 1 | u8::from(concurrency == 1)
 }
 

@@ -1,4 +1,4 @@
-//! //! `cpl`: critical path length. The resource at the head of the longest chain of later requests goes first.
+//! `cpl`: critical path length. The resource at the head of the longest chain of later requests goes first.
 //!
 //! Source: Netravali et al., Polaris: Faster Page Loads Using Fine-grained Dependency Tracking, NSDI 2016. A path is counted from a
 //! request to the end of the page: bytes on the paper's connection, and execution. Ties and resources that are not in the graph go in

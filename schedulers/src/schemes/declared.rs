@@ -1,7 +1,7 @@
 //! Schemes as data: groups, and rules that place a response by the facts about it.
 //!
-//! //! A file contains the rules (crate `scheme-files`); this module applies them. The first matching rule gives a
-//! resource its place. Clients' signals follow from the places ([`Language::Tree`]), or each rule has its own signal
+//! A file contains the rules (crate `scheme-files`); this module applies them. The first matching rule gives a resource
+//! its place. Clients' signals follow from the places ([`Language::Tree`]), or each rule has its own signal
 //! ([`ClientSignal`]), by which an obeying server finds the rule again.
 
 use super::dependencies::Obeying;
@@ -159,7 +159,7 @@ impl Rule {
             Order::Shared => Rank::level(self.level),
             Order::ByRequest => Rank::sequence_in(self.level, arrival),
             Order::Newest => Rank::sequence_in(self.level, u64::MAX - arrival),
-            // // Not 0, the rank of sharing responses.
+            // Not 0, the rank of sharing responses.
             Order::ByStream => Rank::sequence_in(self.level, stream.0.saturating_add(1)),
         };
         Place::below(self.parent).rank(rank).weight(self.weight)

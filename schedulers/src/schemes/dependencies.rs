@@ -1,8 +1,8 @@
-//! //! Obeys a client's dependencies, for schemes in which a stream depends on another stream.
+//! Obeys a client's dependencies, for schemes in which a stream depends on another stream.
 //!
-//! //! A client may name streams that the server has not seen, because signals can overtake requests, and streams that
-//! the server has completed, because their last bytes are in flight. So a stream is in the tree from its first signal on,
-//! and the place of a closed stream is stored for those that still depend on it (RFC 7540, section 5.3.4).
+//! A client may name streams that the server has not seen, because signals can overtake requests, and streams that the
+//! server has completed, because their last bytes are in flight. So a stream is in the tree from its first signal on, and
+//! the place of a closed stream is stored for those that still depend on it (RFC 7540, section 5.3.4).
 
 use crate::limits::{CLOSED_NODES_MAX, IDLE_NODES_MAX};
 use crate::scheme::obey;
@@ -87,7 +87,7 @@ impl<S: ServerHalf> ServerHalf for Obeying<S> {
         {
             return;
         }
-        // // A dependency on an unknown stream does not move other streams (RFC 7540, section 5.3.1).
+        // A dependency on an unknown stream does not move other streams (RFC 7540, section 5.3.1).
         let known = self.named.standing_for(tree, parent);
         let (parent, exclusive) = known.map_or((Element::Root, false), |it| (it, exclusive));
         obey(tree, Signal::Depend { element, parent, weight, exclusive });

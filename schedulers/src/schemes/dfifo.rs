@@ -1,5 +1,4 @@
-//! //! `dfifo`: dynamic first in, first out. Sends whole responses, but a higher class interrupts (Chrome before
-//! HTTP/3).
+//! `dfifo`: dynamic first in, first out. Sends whole responses, but a higher class interrupts (Chrome before HTTP/3).
 //!
 //! Source: the paper, Table 1; the classes are its implementation's. There a finished response could
 //! pull later ones of its class up into a higher class; here the class always decides. Order: `hhhccffiiiIIIss`.

@@ -1,4 +1,4 @@
-//! //! `firefox`: the tree of weighted placeholders that Firefox created for HTTP/2.
+//! `firefox`: the tree of weighted placeholders that Firefox created for HTTP/2.
 //!
 //! Source: the paper, Figure 9 and case study 1 (section 5). Where the paper and its implementation differ, this
 //! follows the paper: a sixth placeholder URGENT with the main document, scripts with `async` or `defer` in

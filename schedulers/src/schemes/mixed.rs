@@ -1,4 +1,4 @@
-//! //! `mixed[:PERCENT]`: urgencies are strict; within one, a queue of whole responses alternates with one of sharing
+//! `mixed[:PERCENT]`: urgencies are strict; within one, a queue of whole responses alternates with one of sharing
 //! responses.
 //!
 //! Source: Gupta and Bartos, 2024 (mixed scheduling): non-incremental responses wait in queue N, one after another by

@@ -1,5 +1,5 @@
-//! //! The schemes, one file each: its description and source, its registry entry, its client's signals,
-//! its server's places, and its order on a sample page.
+//! The schemes, one file each: its description and source, its registry entry, its client's signals, its
+//! server's places, and its order on a sample page.
 //!
 //! In the orders each letter is a packet: `h` the HTML (3 packets), `i` an image (3), `c` a stylesheet of
 //! the head (2), `I` a hero image (3), `s` a deferred script (2), `f` a font (2), requested in this order

@@ -1,4 +1,4 @@
-//! //! `p+` (Parallel+): the most important responses go one after another, the rest shares, medium before low.
+//! `p+` (Parallel+): the most important responses go one after another, the rest shares, medium before low.
 //!
 //! Source: Wijnants et al., WWW 2018; the paper, Table 1. HIGH weighs 256. NORMAL weighs 256, but 1 while a response is
 //! in HIGH, which then gets all but 2 packets in 258. LOW weighs 1. HIGH is one class, in which the paper's "dfifo" is

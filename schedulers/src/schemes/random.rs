@@ -1,4 +1,4 @@
-//! //! `random:SEED`: whole responses in an order that a seed determines: a yardstick for schemes that use information.
+//! `random:SEED`: whole responses in an order that a seed determines: a yardstick for schemes that use information.
 //!
 //! Source: none; each request gets a number from `SplitMix64` (Steele et al., OOPSLA 2014); the lowest goes first, and among equal ones the
 //! lower stream ID. If the page is known, it is mixed into the seed; otherwise the first request of each page would get the same number,

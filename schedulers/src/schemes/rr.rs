@@ -1,4 +1,4 @@
-//! //! `rr`: fully fair round robin; each response gets an equal share (Edge; HTTP/2's default without
+//! `rr`: fully fair round robin; each response gets an equal share (Edge; HTTP/2's default without
 //! signals).
 //!
 //! Source: the paper, Table 1. Clients send no signals, like Edge: a server without signals shares. Order:

@@ -1,5 +1,5 @@
-//! //! `s+` (Serial+): render-blocking resources go one after another, then scripts and fetches do, and the rest shares
-//! the remaining bandwidth as in `firefox`.
+//! `s+` (Serial+): render-blocking resources go one after another, then scripts and fetches do, and the rest shares the
+//! remaining bandwidth as in `firefox`.
 //!
 //! Source: Wijnants et al., WWW 2018; the paper, Table 1. HIGH weighs 256; MEDIUM 256, but 1 while a response is in HIGH;
 //! LOW 1, with Firefox's groups below it. The paper's implementation left the weights within LOW at 16 and restored

@@ -1,4 +1,4 @@
-//! //! `srpt`: shortest remaining first. The response with the fewest remaining bytes goes, and one that becomes shorter
+//! `srpt`: shortest remaining first. The response with the fewest remaining bytes goes, and one that becomes shorter
 //! interrupts.
 //!
 //! Source: Schrage, Operations Research 16 (1968): it minimizes the mean completion time. Responses of unknown length go

@@ -1,5 +1,5 @@
-//! //! `strict`: Ian Swett's strict priorities: siblings have a priority and a weight, and the higher priority
-//! goes first.
+//! `strict`: Ian Swett's strict priorities: siblings have a priority and a weight, and the higher priority goes
+//! first.
 //!
 //! Source: the paper, section 3.3 (github.com/quicwg/base-drafts/pull/2700). Streams depend only on placeholders.
 //! With Meenan's classes it works like `bucket`, as the paper states, but in a tree: a placeholder for each

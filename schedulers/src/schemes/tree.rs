@@ -1,4 +1,4 @@
-//! //! `tree`: HTTP/3's dependency tree as the client signals it, by the rules of draft 22.
+//! `tree`: HTTP/3's dependency tree as the client signals it, by the rules of draft 22.
 //!
 //! Source: draft-ietf-quic-http-22; the paper, sections 2.2 and 3, Figures 2 to 6. An unprioritized stream is a child
 //! of the *orphan placeholder*, whose children send only if nothing else below the root can. A signal creates unknown
@@ -93,7 +93,7 @@ impl ServerHalf for ObeyTree {
         let place = Place::below(parent).weight(weight);
         tree.put(element, place.exclusive(exclusive && parent != ORPHANS));
         if exclusive && parent == Element::Root {
-            // // It is not part of the client's tree.
+            // It is not part of the client's tree.
             tree.put(ORPHANS, Place::DEFAULT.rank(Rank::level(1)));
         }
     }

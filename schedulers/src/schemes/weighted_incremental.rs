@@ -1,4 +1,4 @@
-//! //! `weighted-incremental[:ALPHA[:RHO]]`: all responses share, and urgent ones get more.
+//! `weighted-incremental[:ALPHA[:RHO]]`: all responses share, and urgent ones get more.
 //!
 //! Source: Gupta and Bartos, 2024: response i of n gets a share `a/(u_i + r) + (1 - a)/n` of the connection, with
 //! its urgency `u_i`. Here the first term is normalized over all n, so that the shares sum to 1. ALPHA = 0 is round

@@ -1,4 +1,4 @@
-//! //! `zeroweight`: HTTP/2's tree with weights 0 to 255; the two extremes are sequential.
+//! `zeroweight`: HTTP/2's tree with weights 0 to 255; the two extremes are sequential.
 //!
 //! Source: the paper, section 3.3 and Figure 10. Weight 255 goes first, one after another by lowest stream ID;
 //! 254 to 1 share by weight; 0 goes last, one after another. In the paper's implementation, a packet of weight

@@ -1,7 +1,7 @@
-//! //! Chains: sequences of nodes, each of which is the only child of the preceding one.
+//! Chains: sequences of nodes, each of which is the only child of the preceding one.
 //!
-//! //! Nothing is shared within a chain, so its links need no queues and no virtual time: a decision skips a chain
-//! in one step, however long it is. So a chain of exclusive dependencies is as cheap as a list. Only the top of a
+//! Nothing is shared within a chain, so its links need no queues and no virtual time: a decision skips a chain in
+//! one step, however long it is. So a chain of exclusive dependencies is as cheap as a list. Only the top of a
 //! chain has siblings, only the bottom has more than one child, and the root is in no chain with others. Making
 //! and breaking a chain costs its shorter part.
 

@@ -1,4 +1,4 @@
-//! //! How nodes are linked, wait among their siblings, and share by virtual time.
+//! How nodes are linked, wait among their siblings, and share by virtual time.
 
 use super::Tree;
 use super::node::{Group, Key, Node, ROOT, duration};
@@ -61,14 +61,14 @@ impl Tree {
         let (start, after, waiting) = (node.start, node.turn(), node.waiting);
         let group = self.group(key);
         if waiting && after != before {
-            // // In this order, so that a map of one entry keeps its allocation. The picked node is the first.
+            // In this order, so that a map of one entry keeps its allocation. The picked node is the first.
             group.waiting.insert(after, key);
             match group.waiting.first_entry() {
                 Some(first) if *first.key() == before => drop(first.remove()),
                 _ => drop(group.waiting.remove(&before)),
             }
         }
-        // // Time does not pass the next turn, even after sending out of turn or many bytes at once.
+        // Time does not pass the next turn, even after sending out of turn or many bytes at once.
         let next = group.waiting.first_key_value().map_or(start, |((finish, _), _)| *finish);
         let now = group.now.max(start.min(next));
         self.set_now(key, now);

@@ -1,17 +1,17 @@
-//! //! The ranked, weighted dependency tree in which every scheme places its streams.
+//! The ranked, weighted dependency tree in which every scheme places its streams.
 //!
 //! It is HTTP/2's tree (RFC 7540, section 5.3) with one addition, the [`Rank`]. Three rules give the order:
 //! 1. a node goes before its children;
 //! 2. among siblings the lowest rank goes first, strictly;
-//! //! 3. siblings of equal rank share by weight: next is the one whose packet would *finish* first in virtual time, and of two
+//! 3. siblings of equal rank share by weight: next is the one whose packet would *finish* first in virtual time, and of two
 //!    that tie the one with the lower ID.
 //!
 //! Virtual time passes with real bytes: a byte of a node of weight `w` takes `1/w`. It is an integer, so two machines give the
 //! same order. A node that joins its siblings late starts at their present time, without credit for the time before. A node
 //! with nothing to send is transparent: its children get its turn.
 //!
-//! //! Every operation costs O(depth x log siblings), where a chain of only children counts as one node (`chains.rs`); `put`
-//! with `exclusive` and `remove` also cost time for each node that they move.
+//! Every operation costs O(depth x log siblings), where a chain of only children counts as one node (`chains.rs`); `put` with
+//! `exclusive` and `remove` also cost time for each node that they move.
 
 mod chains;
 mod links;

@@ -1,4 +1,4 @@
-//! //! The place of a node: its parent, and its rank and weight among its siblings.
+//! The place of a node: its parent, and its rank and weight among its siblings.
 
 use crate::Element;
 

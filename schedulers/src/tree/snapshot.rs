@@ -1,4 +1,4 @@
-//! //! The tree at an instant, for inspection.
+//! The tree at an instant, for inspection.
 
 use super::Tree;
 use super::node::{Key, ROOT};
@@ -111,7 +111,7 @@ impl Snapshot {
     /// Its displayed form, with other names for its elements.
     pub fn in_words(&self, name: impl Fn(Element) -> String) -> String {
         let mut text = String::new();
-        // // Writing to a string cannot fail.
+        // Writing to a string cannot fail.
         self.write(&mut text, name).ok();
         text
     }

@@ -83,7 +83,7 @@ pub(super) fn served(arguments: &Arguments, faults: &mut Faults) -> Option<Serve
     let rules = config.routes.into_iter().map(|it| rule(it, &here, &limits, faults)).collect();
     let site = RuledSite::new(site?, rules).directing(config.directives);
     warn_of_absent_files(&site, file);
-    // // Directives have no effect on a server that does not use them.
+    // Directives have no effect on a server that does not use them.
     let default_signals = if directed { SignalUse::Override } else { default_signals };
     let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
     let signals = config.signals.unwrap_or(default_signals);

@@ -1,4 +1,4 @@
-//! //! An allowance that can be spent at once and refills with time.
+//! An allowance that can be spent at once and refills with time.
 
 use std::time::{Duration, Instant};
 

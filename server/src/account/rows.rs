@@ -1,4 +1,4 @@
-//! //! The limits on clients, one row each. A row with charges determines what is left of it; the others describe a limit of
+//! The limits on clients, one row each. A row with charges determines what is left of it; the others describe a limit of
 //! the transport, of HTTP/3, or of a connection's state. The table in docs/reference/limits.md is made from all of them.
 
 use super::Budget;
@@ -148,7 +148,7 @@ rows! {
         "the connection is closed (`H3_EXCESSIVE_LOAD`)";
 }
 
-// // The text of a row relies on this value.
+// The text of a row relies on this value.
 const _: () = assert!(
     HELD_FIELD_BYTES == 320 && HELD_COPIES == 3 && PIECE_BYTES == 256 && RELAYED_BYTES == 96 << 10
 );

@@ -1,6 +1,6 @@
-//! //! How much of what a client sends is useless to the server.
+//! How much of what a client sends is useless to the server.
 //!
-//! //! Packets cost work, whatever they carry. So this counts what a client sends in packets, and how much of it the server could
+//! Packets cost work, whatever they carry. So this counts what a client sends in packets, and how much of it the server could
 //! read. What the transport meanwhile holds of it is charged separately ([`super::Charge::Pieces`]).
 
 /// A client's account, in bytes of packets. What it sends is subtracted from what it has saved, and is a debt beyond that.
@@ -205,7 +205,7 @@ mod tests {
             transported.sent += 2400;
             account.carried(2);
         });
-        // // A packet of 75 bytes with a head of 30, and one of 45 for an acknowledgement.
+        // A packet of 75 bytes with a head of 30, and one of 45 for an acknowledgement.
         let requests = over_time(100_000, |account, transported| {
             receive(account, transported, 120);
             account.read(30);
@@ -216,7 +216,7 @@ mod tests {
             transported.sent += 47;
             account.carried(1);
         });
-        // // A packet of 45 bytes, besides a message of 3 bytes in the headers of 2 frames.
+        // A packet of 45 bytes, besides a message of 3 bytes in the headers of 2 frames.
         let messages = over_time(1_000_000, |account, transported| {
             receive(account, transported, 45 + 11);
             account.read(11);
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_client_whose_packets_carry_a_byte_each_is_asked_to_connect_anew() {
-        // // A packet of 45 bytes with a DATA frame of one byte; one acknowledgement for every two of them.
+        // A packet of 45 bytes with a DATA frame of one byte; one acknowledgement for every two of them.
         let after = |packets| {
             over_time(packets, |account, transported| {
                 receive(account, transported, 45);

@@ -1,6 +1,6 @@
-//! //! The names by which the transport knows unproven addresses.
+//! The names by which the transport knows unproven addresses.
 //!
-//! //! quiche never forgets a path, and accepts as many as `active_connection_id_limit`. So the name of an address that nobody proves
+//! quiche never forgets a path, and accepts as many as `active_connection_id_limit`. So the name of an address that nobody proves
 //! passes to the next address once no challenge sent to it can be answered: such an answer would prove the next address.
 
 use super::addresses;

@@ -1,4 +1,4 @@
-//! //! The server's UDP socket. It reads and writes several datagrams in one system call where the system can (UDP GRO and
+//! The server's UDP socket. It reads and writes several datagrams in one system call where the system can (UDP GRO and
 //! GSO), and answers from the address to which a client sent.
 
 use super::unbatched::Unbatched;
@@ -151,7 +151,7 @@ impl Socket {
     }
 
     fn send_call(&self, path: Path, contents: &[u8], segment: usize) -> io::Result<()> {
-        // // If there is only one address, the system chooses it with less work.
+        // If there is only one address, the system chooses it with less work.
         let src_ip = self.bound.ip().is_unspecified().then_some(path.local.ip());
         let transmit = quinn_udp::Transmit {
             destination: path.peer,

@@ -1,18 +1,18 @@
 //! Connections of one client that are ordered as one.
 //!
-//! //! HTTP/2's dependency trees end at the connection. A client with several connections, to several names of one
-//! site, cannot express an order among them. Here one scheduler orders the streams of all connections of a group.
-//! Each connection keeps its own window, pacing and recovery; they share the turn: new bytes are sent only on the
+//! HTTP/2's dependency trees end at the connection. A client with several connections, to several names of one site,
+//! cannot express an order among them. Here one scheduler orders the streams of all connections of a group. Each
+//! connection keeps its own window, pacing and recovery; they share the turn: new bytes are sent only on the
 //! connection whose stream the scheduler picks. A connection loses its turn when a timer of its transport fires,
 //! because then its client is silent, and regains it when something arrives.
 //!
-//! //! A connection with a full window keeps its turn if the round trips show a queue: then the bottleneck, which all
-//! of them share, is full. Without a queue, only this window is too small, and the others send until something
-//! arrives. Otherwise the link would stand idle while one window after another grows; and a connection whose
-//! beginning was delayed could start into a full queue, lose its first packets, and be left with a window that takes
-//! seconds to grow.
+//! A connection with a full window keeps its turn if the round trips show a queue: then the bottleneck, which all of
+//! them share, is full. Without a queue, only this window is too small, and the others send until something arrives.
+//! Otherwise the link would stand idle while one window after another grows; and a connection whose beginning was
+//! delayed could start into a full queue, lose its first packets, and be left with a window that takes seconds to
+//! grow.
 //!
-//! //! A client names its group by a 62-bit number that it draws at random, inside TLS, and members must share the
+//! A client names its group by a 62-bit number that it draws at random, inside TLS, and members must share the
 //! founder's IP address. Members can affect each other as streams of one connection can; other connections are not
 //! affected.
 

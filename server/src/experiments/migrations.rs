@@ -1,5 +1,5 @@
-//! //! Stream migration between the connections of a server ([`migration`]): which connections belong together, and where
-//! each moving response is.
+//! Stream migration between the connections of a server ([`migration`]): which connections belong together, and where each
+//! moving response is.
 
 mod moving;
 
@@ -110,7 +110,7 @@ impl Turn<'_> {
         if responder.connection().is_closing() {
             return self.leave(serial);
         }
-        // // A name that is not derived from the secret has no effect: the connection continues without one.
+        // A name that is not derived from the secret has no effect: the connection continues without one.
         let joined =
             claimed.filter(|(name, secret)| self.state.names.join(*name, secret, serial).is_ok());
         if let Some((name, _)) = joined {

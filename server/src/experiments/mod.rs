@@ -1,8 +1,7 @@
-//! //! Experiments that join connections of one client ([`crate::together`]). The main path can be read and built without
-//! them:
+//! Experiments that join connections of one client ([`crate::together`]). The main path can be read and built without them:
 //!
 //! * Connection groups ([`group`]): several connections share an order.
-//! //! * Stream migration ([`migrations`]): responses continue on other connections.
+//! * Stream migration ([`migrations`]): responses continue on other connections.
 
 mod group;
 mod migrations;

@@ -1,12 +1,12 @@
 //! Statistics of a page's visits, for each order.
 //!
-//! //! The numbers are natural logarithms, so a difference is a ratio. Visits are compared only within a *stratum*: a period in
+//! The numbers are natural logarithms, so a difference is a ratio. Visits are compared only within a *stratum*: a period in
 //! which each order had the same share of the visitors. Otherwise, an order that became the favourite at night would be compared
 //! with the visitors of the day.
 //!
-//! //! A server checks after each visit, so an interval for a single check would find differences that do not exist. These
-//! intervals hold for all checks together: the mixture boundary of Robbins (1970), with the variance as estimated (Waudby-Smith,
-//! Arbour, Sinha, Kennedy, Ramdas 2021, theorem 2.2).
+//! A server checks after each visit, so an interval for a single check would find differences that do not exist. These intervals
+//! hold for all checks together: the mixture boundary of Robbins (1970), with the variance as estimated (Waudby-Smith, Arbour,
+//! Sinha, Kennedy, Ramdas 2021, theorem 2.2).
 
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +113,7 @@ impl Evidence {
         if order == 0 || !is_known(order) || !is_known(0) {
             return None;
         }
-        // // The weights of the strata that minimize the variance of a difference of means.
+        // The weights of the strata that minimize the variance of a difference of means.
         let (mut information, mut weighted) = (0.0, 0.0);
         for stratum in &self.0 {
             let (present, other) = (stratum.first()?, stratum.get(order)?);

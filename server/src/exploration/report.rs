@@ -1,4 +1,4 @@
-//! //! The findings of visits: numbers and words for people, and the sums with which a server continues after a
+//! The findings of visits: numbers and words for people, and the sums with which a server continues after a
 //! restart.
 
 use super::evidence::{Evidence, Speedup};

@@ -1,4 +1,4 @@
-//! //! Parts of a response that continue on other streams.
+//! Parts of a response that continue on other streams.
 
 use super::{Outgoing, Stage};
 use crate::site::{Availability, Body};

@@ -1,4 +1,4 @@
-//! //! Sends early hints and promises before a response, and answers the promised pushes.
+//! Sends early hints and promises before a response, and answers the promised pushes.
 
 use super::Responder;
 use crate::SignalUse;

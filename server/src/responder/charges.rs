@@ -1,4 +1,4 @@
-//! //! Charges the client of a connection, and closes the connection if the client owes too much.
+//! Charges the client of a connection, and closes the connection if the client owes too much.
 
 use super::Responder;
 use crate::account::{Charge, Measure, Share, Transported};
@@ -75,7 +75,7 @@ impl Responder {
             self.pieces = self.account.hold(Charge::Pieces, bytes);
         }
         if bytes > 0 && self.pieces.is_none() {
-            // // The transport keeps it as long as a connection is closing.
+            // The transport keeps it as long as a connection is closing.
             connection.stop_waiting(Code::ExcessiveLoad);
             connection.close(Code::ExcessiveLoad, "too much behind gaps in streams");
         }

@@ -1,4 +1,4 @@
-//! //! The datagrams to a client: which one is next, and when there may be one.
+//! The datagrams to a client: which one is next, and when there may be one.
 
 use super::Responder;
 use crate::send_loop::{Batch, Datagram};

@@ -1,7 +1,7 @@
-//! //! Ends what a client keeps open without progress: requests whose head stays incomplete, and responses that it does
+//! Ends what a client keeps open without progress: requests whose head stays incomplete, and responses that it does
 //! not accept.
 //!
-//! //! There is no timer for this. A client that keeps a connection open sends datagrams, and each is an occasion to
+//! There is no timer for this. A client that keeps a connection open sends datagrams, and each is an occasion to
 //! check; a silent one is dropped with its connection ([`Limits::idle`]).
 
 use super::Responder;
@@ -94,7 +94,7 @@ impl Responder {
             }
         }
         let waiting = self.sender.streams.waiting();
-        // // RFC 9114, 4.1.1: a response that is abandoned after its beginning.
+        // RFC 9114, 4.1.1: a response that is abandoned after its beginning.
         for stream in self.deadlines.overdue(waiting, now, limits) {
             self.shared.options.observers.notice(&Event::Overdue);
             self.sender.finish(stream, Ending::GivenUp(Code::RequestCancelled));

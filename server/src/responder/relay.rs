@@ -1,4 +1,4 @@
-//! //! Responses that a backend brings while they are being sent.
+//! Responses that a backend brings while they are being sent.
 
 use super::Responder;
 use crate::Event;
@@ -170,7 +170,7 @@ impl Responder {
         if let Some(arriving) = self.arriving(stream) {
             arriving.coming.later.give(bytes);
         } else if !self.sender.streams.is_sending(stream) {
-            // // The rest of an upload is useless when its response has been sent (RFC 9114, 4.1).
+            // The rest of an upload is useless when its response has been sent (RFC 9114, 4.1).
             self.sender.connection.stop(stream, Code::NoError);
         }
     }

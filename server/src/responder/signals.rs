@@ -17,7 +17,7 @@ impl Responder {
 
     /// A client that negotiates gets the scheme for such clients, also for its earlier requests.
     pub(super) fn negotiate(&mut self) {
-        // // The first page may have begun, but the scheme is for all pages of the connection.
+        // The first page may have begun, but the scheme is for all pages of the connection.
         let uses_signals = self.shared.options.signals.uses_signals();
         let can_say = !uses_signals || self.in_use(BUCKET);
         let negotiates = self.in_use(Extension::SchemeAnnouncement) && can_say;
@@ -53,7 +53,7 @@ impl Responder {
 
     /// The scheduler's description of a resource: the site's knowledge, the client's metadata, or both.
     pub(super) fn known_of(&self, response: &Response, request: &Request) -> Resource {
-        // // A client that sends a byte with each request sends none for a push, so the server does.
+        // A client that sends a byte with each request sends none for a push, so the server does.
         let says_bytes = self.in_use(BUCKET) || self.in_use(Extension::BucketJune2019);
         let signals = match self.signals {
             SignalUse::Obey if request.pushed && says_bytes => SignalUse::Override,

@@ -1,4 +1,4 @@
-//! //! The loads of pages, as a server that explores measures them, and the reports of each response to the
+//! The loads of pages, as a server that explores measures them, and the reports of each response to the
 //! observers.
 
 use super::Responder;
@@ -54,7 +54,7 @@ impl Load {
         self.under_way = self.under_way.saturating_sub(1);
         self.last_end = now;
         self.is_cached |= answered.status == 304;
-        // // A request that was not answered, such as a long poll, does not make a load incomplete.
+        // A request that was not answered, such as a long poll, does not make a load incomplete.
         self.is_cut |= !answered.is_complete && answered.bytes > 0;
         if answered.is_complete {
             let after = now.saturating_duration_since(self.began);

@@ -1,4 +1,4 @@
-//! //! How a connection begins: who is admitted, and which IDs lead to it.
+//! How a connection begins: who is admitted, and which IDs lead to it.
 
 use super::refusal::refusal;
 use super::{Entry, Server};
@@ -84,8 +84,8 @@ impl Server {
         original: Option<Vec<u8>>,
         path: Path,
     ) -> Option<(Vec<u8>, connection::Quic)> {
-        // // After a Retry packet, the client uses the ID from that packet. Otherwise it keeps the one that it invented
-        // until it has ours.
+        // After a Retry packet, the client uses the ID from that packet. Otherwise it keeps the one that it invented until
+        // it has ours.
         let (new, _) = self.admission.new_id()?;
         let (id, odcid) = match original {
             Some(original) => (header.dcid.to_vec(), Some(ConnectionId::from_vec(original))),

@@ -1,4 +1,4 @@
-//! //! A server of the same site beside this one, on a transport other than QUIC.
+//! A server of the same site beside this one, on a transport other than QUIC.
 
 use super::Server;
 use crate::account::Ledger;

@@ -1,4 +1,4 @@
-//! //! The end of a server: it answers the requests that arrived, and closes.
+//! The end of a server: it answers the requests that arrived, and closes.
 
 use super::Server;
 use crate::Event;
@@ -45,7 +45,7 @@ impl Server {
                 entry.responder.cut();
                 left.push(*serial);
             }
-            // // Includes connections that ended a moment ago and that the router still knows.
+            // Includes connections that ended a moment ago and that the router still knows.
             entry.responder.gone(now);
         }
         for serial in &left {

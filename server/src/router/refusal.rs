@@ -1,6 +1,6 @@
-//! //! A packet that refuses a client (RFC 9000, 5.2.2), made without a handshake. The transport makes one only after the
-//! work of a handshake, in a packet that a client cannot read before the server has answered; and if TLS refuses the
-//! client's first packet, it makes none.
+//! A packet that refuses a client (RFC 9000, 5.2.2), made without a handshake. The transport makes one only after the work
+//! of a handshake, in a packet that a client cannot read before the server has answered; and if TLS refuses the client's
+//! first packet, it makes none.
 
 use ring::aead::quic::{AES_128, HeaderProtectionKey};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -15,7 +15,7 @@ const INITIAL_SALT: [u8; 20] = [
 
 /// The transport's `CONNECTION_CLOSE`, for no particular frame and without a reason (RFC 9000, 19.19).
 fn close_frame(code: u16) -> [u8; 5] {
-    // // A varint of two bytes holds 14 bits; codes of the transport and of TLS have 9.
+    // A varint of two bytes holds 14 bits; codes of the transport and of TLS have 9.
     let [high, low] = (0x4000 | code & 0x3fff).to_be_bytes();
     [0x1c, high, low, 0x00, 0x00]
 }

@@ -1,4 +1,4 @@
-//! //! Another certificate and site for a running server.
+//! Another certificate and site for a running server.
 
 use super::Server;
 use crate::responder::Shared;

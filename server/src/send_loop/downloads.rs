@@ -1,6 +1,6 @@
-//! //! Downloads go after everything else (RFC 9218, 10: a server may depart from a client's signals).
+//! Downloads go after everything else (RFC 9218, 10: a server may depart from a client's signals).
 //!
-//! //! A browser requests a file of gigabytes as urgently as a page. Until it ends, the next page that the user opens would
+//! A browser requests a file of gigabytes as urgently as a page. Until it ends, the next page that the user opens would
 //! wait.
 
 use super::SendLoop;

@@ -1,4 +1,4 @@
-//! //! How responses end: in one place for all of them.
+//! How responses end: in one place for all of them.
 
 use super::SendLoop;
 use crate::outgoing::Outgoing;
@@ -42,13 +42,13 @@ impl SendLoop {
             Ending::GivenUp(code) => self.give_up(stream, code),
         }
         let outgoing = self.streams.take(stream)?;
-        // // The scheduler has known since the last byte was committed, or has ended as well.
+        // The scheduler has known since the last byte was committed, or has ended as well.
         if !matches!(ending, Ending::Sent | Ending::Disconnected) {
             self.passage.remove(stream);
             self.close(stream);
         }
         if ending.is_early() {
-            // // A client is charged for responses that it cancels.
+            // A client is charged for responses that it cancels.
             self.unwanted += 1;
             #[cfg(feature = "experiments")]
             self.streams.note_stopped(stream);

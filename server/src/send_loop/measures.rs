@@ -1,5 +1,5 @@
-//! //! The transport's measurements of its paths. It is asked only when an answer can have changed, because each answer makes
-//! it examine everything that it counts.
+//! The transport's measurements of its paths. It is asked only when an answer can have changed, because each answer makes it
+//! examine everything that it counts.
 
 use crate::Datagrams;
 use connection::Path;

@@ -1,4 +1,4 @@
-//! //! Requests of experiments that join connections: responses that leave and arrive, and whether the window is
+//! Requests of experiments that join connections: responses that leave and arrive, and whether the window is
 //! full.
 
 use super::next::Next;

@@ -1,4 +1,4 @@
-//! //! Decides the next step of the send loop from the facts alone.
+//! Decides the next step of the send loop from the facts alone.
 
 use std::time::Instant;
 
@@ -86,10 +86,10 @@ pub(super) fn next(facts: &Facts) -> Next {
         Handshake::LetsDataGo if facts.owes_probe => return Next::Send(Content::Probe),
         Handshake::LetsDataGo => {}
     }
-    // // A sender that a pause limits does not use up the transport's window, which must not grow then (RFC 9002, 7.8).
+    // A sender that a pause limits does not use up the transport's window, which must not grow then (RFC 9002, 7.8).
     let pokes = facts.is_staged && !facts.restarts;
     match facts.paced {
-        // // A sender that waits for its own pacing is not limited by the application (RFC 9002, 7.8), but the transport assumes that
+        // A sender that waits for its own pacing is not limited by the application (RFC 9002, 7.8), but the transport assumes that
         // it is, and would not let the window grow.
         Paced::ByLoop(until) if pokes => Next::Poke(Some(until)),
         Paced::ByLoop(until) | Paced::ByTransport(until) => Next::Wait(until),

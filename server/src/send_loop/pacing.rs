@@ -1,4 +1,4 @@
-//! //! When the next packet may be sent: by a fixed pace, by the transport, or by a bucket of our own.
+//! When the next packet may be sent: by a fixed pace, by the transport, or by a bucket of our own.
 
 use super::next::Paced;
 use super::token_bucket::TokenBucket;

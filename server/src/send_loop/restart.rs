@@ -1,6 +1,6 @@
-//! //! The window after an idle period (RFC 5681, 4.1): the transport keeps the previous one, however old it is.
+//! The window after an idle period (RFC 5681, 4.1): the transport keeps the previous one, however old it is.
 //!
-//! //! After a pause longer than a probe timeout, no more than the initial window may be in flight. That limit grows by
+//! After a pause longer than a probe timeout, no more than the initial window may be in flight. That limit grows by
 //! what is acknowledged, as in slow start, until it reaches the transport's window, which alone counts from then on.
 
 use std::time::{Duration, Instant};

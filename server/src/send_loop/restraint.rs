@@ -1,6 +1,6 @@
-//! //! Logs what holds back the sender (`utmost:restraint`), each time that it changes.
+//! Logs what holds back the sender (`utmost:restraint`), each time that it changes.
 //!
-//! //! `utmost qlog limits` computes the same from the events that any stack logs; these events show how accurate it is.
+//! `utmost qlog limits` computes the same from the events that any stack logs; these events show how accurate it is.
 
 use super::SendLoop;
 use super::next::Next;
@@ -39,7 +39,7 @@ impl SendLoop {
             true if waits || self.pacing.ticks().is_some() => Restraint::Pacing,
             // Nothing was offered.
             true if !is_staged => Restraint::Scheduler,
-            // // Or the transport did not accept what was offered: it counts headers, too.
+            // Or the transport did not accept what was offered: it counts headers, too.
             _ if congestion_lets(quic, datagram_bytes) => Restraint::ConnectionFlowControl,
             _ => Restraint::CongestionWindow,
         }

@@ -1,4 +1,4 @@
-//! //! From the scheduler to the transport: picks bytes, commits them, and offers them right before their packet is made.
+//! From the scheduler to the transport: picks bytes, commits them, and offers them right before their packet is made.
 
 use super::window::{self, Staged, Window};
 use super::{Ending, SendLoop};
@@ -114,13 +114,13 @@ impl SendLoop {
     /// if there is nothing to pick.
     fn commit_run(&mut self, packets: u64, now: Instant) -> bool {
         while let Some(stream) = self.order.picker().pick() {
-            // // With a send buffer, the bytes wait there for credit; without one, only bytes with credit are charged, so that
+            // With a send buffer, the bytes wait there for credit; without one, only bytes with credit are charged, so that
             // offered and charged bytes are the same.
             let is_buffered = self.passage.limit_bytes > 0;
             let credit = if is_buffered { Some(u64::MAX) } else { self.credit(stream) };
             let Some(mut credit) = credit else { continue };
             let chunk = self.chunk_bytes(stream, packets);
-            // // A response that is alone is picked again and again: once is enough.
+            // A response that is alone is picked again and again: once is enough.
             let (turns, turn_bytes) =
                 if self.streams.responses() == 1 { (1, packets * chunk) } else { (packets, chunk) };
             for turn in 0..turns {
@@ -179,7 +179,7 @@ impl SendLoop {
             let Ok(sent) =
                 send(&mut self.connection.quic, stream, outgoing, left, &self.passage.pages)
             else {
-                // // The file was shortened while it was being sent: the announced length is wrong.
+                // The file was shortened while it was being sent: the announced length is wrong.
                 self.finish(stream, Ending::Reset(Code::Internal));
                 return false;
             };

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn ten_packets_go_at_once_and_then_a_window_and_a_quarter_in_a_round_trip() {
-        // // 1.25 x 40 packets in 50 ms: one per millisecond.
+        // 1.25 x 40 packets in 50 ms: one per millisecond.
         let mut bucket = TokenBucket::new(1000);
         assert_eq!(sent_ms(&mut bucket, now(), 14), "0,0,0,0,0,0,0,0,0,0,1,2,3,4");
     }

@@ -1,4 +1,4 @@
-//! //! Room in the congestion window, and whether the bytes offered to the transport were sent.
+//! Room in the congestion window, and whether the bytes offered to the transport were sent.
 
 use super::next::Room;
 use super::restart::Restart;
@@ -311,7 +311,7 @@ impl Window {
     /// Packet bytes to leave free: after a datagram arrived, the next packet may carry an acknowledgement. Without room for it,
     /// the last bytes of the packet's data would travel in a packet of their own.
     pub(crate) fn reserve(&self) -> usize {
-        // // Even datagrams leave the room in the first of a batch only, which carries the acknowledgement.
+        // Even datagrams leave the room in the first of a batch only, which carries the acknowledgement.
         let is_even = self.datagrams == Datagrams::Fitted;
         let may_carry = self.doubtful && !(is_even && self.sent_bytes > 0);
         if may_carry { ACK_FRAME_ROOM } else { 0 }

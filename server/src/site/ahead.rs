@@ -1,4 +1,4 @@
-//! //! Early hints and pushes that precede a response.
+//! Early hints and pushes that precede a response.
 
 use super::Request;
 use super::fields::to_http3;

@@ -1,4 +1,4 @@
-//! //! Failures between a client and a backend, and the client's answer for each.
+//! Failures between a client and a backend, and the client's answer for each.
 
 use super::Response;
 use http::header::{HeaderValue, RETRY_AFTER};

@@ -1,4 +1,4 @@
-//! //! The contents of files that responses send, and a budget for what they hold.
+//! The contents of files that responses send, and a budget for what they hold.
 
 use crate::limits::FileLimits;
 use boring::sha::sha256;
@@ -172,7 +172,7 @@ impl Budget {
     /// Opens a regular file, by a path without symbolic links. It costs memory if it is small and memory is left, otherwise a
     /// descriptor.
     pub fn open(self: &Arc<Self>, path: &Path) -> io::Result<(Contents, Version)> {
-        // // Before it is opened: opening a pipe waits for its other end.
+        // Before it is opened: opening a pipe waits for its other end.
         let found = std::fs::metadata(path)?;
         if !found.is_file() {
             return Err(ErrorKind::NotFound.into());
@@ -220,7 +220,7 @@ fn open_unlinked(path: &Path) -> io::Result<File> {
         .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
     match openat2(AT_FDCWD, path, how) {
         Ok(file) => Ok(file.into()),
-        // // A system before 5.6, or a container that does not know the call.
+        // A system before 5.6, or a container that does not know the call.
         Err(Errno::ENOSYS | Errno::EPERM) => File::open(path),
         Err(error) => Err(error.into()),
     }

@@ -1,5 +1,5 @@
-//! //! A later response, shared by the connection that requested it and the task that makes it: the task of a backend, or one
-//! of this server.
+//! A later response, shared by the connection that requested it and the task that makes it: the task of a backend, or one of
+//! this server.
 
 use super::fields::texts;
 use super::{BackendFailure, Response, trailers};
@@ -387,7 +387,7 @@ impl Drop for Later {
         state.body = VecDeque::new();
         state.upload = VecDeque::new();
         state.stop(BackendFailure::ClientGone);
-        // // A task that waits for news learns that there is none, although the backend may keep its side open for long.
+        // A task that waits for news learns that there is none, although the backend may keep its side open for long.
         let ring = state.ring.take();
         drop(state);
         drop(ring);

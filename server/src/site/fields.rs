@@ -25,7 +25,7 @@ where
 {
     for (name, value) in lines {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            // // A full map accepts no more.
+            // A full map accepts no more.
             fields.try_append(name, value).ok();
         }
     }

@@ -1,4 +1,4 @@
-//! //! The source of answers, and its messages to and from the connections.
+//! The source of answers, and its messages to and from the connections.
 
 mod ahead;
 mod backend_failure;

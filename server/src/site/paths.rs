@@ -1,4 +1,4 @@
-//! //! Paths of requests, as nginx reads them: dot segments, percent-encoded or not, are resolved before any lookup.
+//! Paths of requests, as nginx reads them: dot segments, percent-encoded or not, are resolved before any lookup.
 
 use http::uri::PathAndQuery;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};

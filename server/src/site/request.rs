@@ -1,4 +1,4 @@
-//! //! A request, as far as a site needs it.
+//! A request, as far as a site needs it.
 
 use super::fields::{from_http3, joined, list, texts};
 use super::paths::resolved;

@@ -1,4 +1,4 @@
-//! //! A response, and what is known about it in advance.
+//! A response, and what is known about it in advance.
 
 use super::fields::{fields, kept, texts};
 use super::{Ahead, Body, Request};
@@ -57,7 +57,7 @@ impl Response {
         let mime = HeaderValue::from_static("text/html; charset=utf-8");
         let headers = fields([(CONTENT_TYPE, mime)]);
         let body = Body::Bytes(page.as_bytes().into());
-        // // It represents a file of any kind.
+        // It represents a file of any kind.
         let body_bytes = Some(body.bytes());
         let resource = schedulers::Resource { body_bytes, ..schedulers::Resource::default() };
         Self { headers, body, resource, ..Self::empty(404) }

@@ -1,7 +1,7 @@
-//! //! Which fields a gateway forwards (RFC 9110, 7.6.1), and which of them may be trailers (RFC 9110, 6.5).
+//! Which fields a gateway forwards (RFC 9110, 7.6.1), and which of them may be trailers (RFC 9110, 6.5).
 //!
-//! //! A trailer field is forwarded unless its meaning needs it before the content: a recipient that merged it into the head would
-//! then act on a field that must not be there.
+//! A trailer field is forwarded unless its meaning needs it before the content: a recipient that merged it into the head would then
+//! act on a field that must not be there.
 
 use super::fields::{joined, kept};
 use crate::limits::TRAILER_BYTES;

@@ -1,4 +1,4 @@
-//! //! Pushed responses that a gate holds back while the response that they belong to is in progress.
+//! Pushed responses that a gate holds back while the response that they belong to is in progress.
 
 use super::{Stream, Streams};
 use push::{Gate, Pending};

@@ -1,4 +1,4 @@
-//! //! Responses that move to other connections: their streams here, and pauses before the decision.
+//! Responses that move to other connections: their streams here, and pauses before the decision.
 
 use super::{Stream, Streams};
 use crate::outgoing::{Left, Outgoing};

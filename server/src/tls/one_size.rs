@@ -1,4 +1,4 @@
-//! //! Signatures of one size. The size of an ECDSA signature is random, and therefore so is the size of the handshake,
+//! Signatures of one size. The size of an ECDSA signature is random, and therefore so is the size of the handshake,
 //! from which congestion control takes its first measurements. With one size, a simulation repeats to the byte.
 
 use boring::error::ErrorStack;

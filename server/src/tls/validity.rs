@@ -1,4 +1,4 @@
-//! //! When certificates are valid, and for which hosts.
+//! When certificates are valid, and for which hosts.
 
 use super::Identity;
 use crate::http_date::http_date;

@@ -1,4 +1,4 @@
-//! //! The random events of a datagram: a function only of the seed and the datagram's number, so that two
+//! The random events of a datagram: a function only of the seed and the datagram's number, so that two
 //! schemes with the same seed meet the same link.
 
 use super::bottleneck::nanoseconds;
@@ -123,7 +123,7 @@ fn late_ns(source: &mut ChaCha8Rng, jitter: EveryNth) -> u64 {
 
 /// The number of later datagrams.
 fn later(source: &mut ChaCha8Rng, [least, most]: [u32; 2]) -> u32 {
-    // // The range is so small that the remainder's bias is below 1e-9.
+    // The range is so small that the remainder's bias is below 1e-9.
     let later = u64::from(least) + source.next_u64() % u64::from(most - least + 1);
     u32::try_from(later).unwrap_or(most)
 }

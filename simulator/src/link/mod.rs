@@ -1,7 +1,7 @@
-//! //! A link: one direction of a network, as a function of its seed and of the datagrams sent into it.
+//! A link: one direction of a network, as a function of its seed and of the datagrams sent into it.
 //!
-//! //! It has neither a clock nor a socket: its caller provides the time. A datagram waits in a drop-tail
-//! queue and leaves at the link's rate. It may then be lost (after its time on the link), held back, delayed,
+//! It has neither a clock nor a socket: its caller provides the time. A datagram waits in a drop-tail queue
+//! and leaves at the link's rate. It may then be lost (after its time on the link), held back, delayed,
 //! changed or duplicated, and it arrives one delay later. Times are in nanoseconds from the link's start and
 //! never decrease.
 
@@ -120,7 +120,7 @@ impl<T: AsMut<[u8]> + Clone> Link<T> {
                 self.note(number, now_ns, bytes, Verdict::Dropped { cause });
             }
         }
-        // // A datagram that is lost on the link has also left.
+        // A datagram that is lost on the link has also left.
         if let Ok(departs_ns) = departs_ns {
             self.let_go(departs_ns, number);
         }

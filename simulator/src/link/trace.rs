@@ -1,4 +1,4 @@
-//! //! Variable rates: mahimahi's traces, read and written.
+//! Variable rates: mahimahi's traces, read and written.
 //!
 //! A trace is a text file with a time in milliseconds on each line, never decreasing. At each time, 1500 bytes
 //! may leave the link. Several small datagrams share such an opportunity, and a large one takes several. Unused
@@ -130,7 +130,7 @@ pub(super) struct Cursor {
 impl Cursor {
     /// When `bytes` that are available from `from_ns` on have left; calls must be in chronological order.
     pub(super) fn depart(&mut self, trace: &Trace, from_ns: u64, bytes: u64) -> u64 {
-        // // Only datagrams that were available at its time can use the rest of an opportunity.
+        // Only datagrams that were available at its time can use the rest of an opportunity.
         let gone = self.next == 0 || trace.time_ns(self.next - 1) < from_ns;
         if gone {
             self.left_bytes = 0;
@@ -174,7 +174,7 @@ mod tests {
     fn unused_opportunities_are_lost_and_the_trace_begins_again() {
         assert_eq!(departs_ms("2\n5\n9\n", &[(3, 100), (6, 100), (10, 100)]), [5, 9, 11]);
         assert_eq!(departs_ms("1\n", &[(0, 1500), (0, 1500), (7, 1500), (7, 1500)]), [1, 2, 7, 8]);
-        // // Two opportunities at one time, which is also the time when the trace repeats.
+        // Two opportunities at one time, which is also the time when the trace repeats.
         assert_eq!(departs_ms("4\n4\n", &[(4, 1500), (4, 1500), (4, 1500)]), [4, 4, 8]);
     }
 

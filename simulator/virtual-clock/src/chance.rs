@@ -1,4 +1,4 @@
-//! //! Repeatable random bytes for simulations.
+//! Repeatable random bytes for simulations.
 //!
 //! quiche skips packet numbers at random, and a skipped number makes acknowledgements longer: a queue may then drop another
 //! packet. quiche uses `RAND_bytes` of `BoringSSL`. The linker finds the function of that name here first and uses it

@@ -1,11 +1,11 @@
-//! //! A clock and random bytes that a simulation controls, separately for each thread.
+//! A clock and random bytes that a simulation controls, separately for each thread.
 //!
 //! quiche reads the system's monotonic clock itself and accepts no other. But `Instant::now` ends in the C library's
 //! `clock_gettime`, and a function of that name in the executable takes its place (Linux, glibc, dynamically
 //! linked). In a thread that has called [`set_ns`] it returns the thread's virtual time; everywhere else it forwards
 //! to the C library's own, found once with `dlsym`, which uses the vDSO.
 //!
-//! //! quiche also generates random numbers itself, and `chance.rs` replaces its source in the same way.
+//! quiche also generates random numbers itself, and `chance.rs` replaces its source in the same way.
 //!
 //! This is the only crate of the workspace with unsafe code. A program that links this crate and calls one of its
 //! functions has both overrides; other programs are not affected. Only `CLOCK_MONOTONIC` is virtual: certificates

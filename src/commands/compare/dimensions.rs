@@ -1,4 +1,4 @@
-//! //! The flags of a study's dimensions: one for each row of the table that names the flag of a dimension.
+//! The flags of a study's dimensions: one for each row of the table that names the flag of a dimension.
 
 use crate::values::{self, Choices};
 use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};

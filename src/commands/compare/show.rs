@@ -1,5 +1,4 @@
-//! //! A study on the terminal: the answer, one table, the conditions, and an explanation of the
-//! terms.
+//! A study on the terminal: the answer, one table, the conditions, and an explanation of the terms.
 
 use crate::output;
 use crate::output::number;

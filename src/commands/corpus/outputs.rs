@@ -1,4 +1,4 @@
-//! //! The output files of `utmost corpus`. A file is replaced only by one of the same kind, so that a slip
+//! The output files of `utmost corpus`. A file is replaced only by one of the same kind, so that a slip
 //! does not destroy a recording.
 
 use ::serve::Failure;
@@ -37,7 +37,7 @@ impl Kind {
             #[cfg(feature = "record")]
             Self::Captures => {
                 let format = recorder::recording::CAPTURES_FORMAT;
-                // // Old captures do not name the format first.
+                // Old captures do not name the format first.
                 text.starts_with(&format!("{{\"format\":\"{format}\""))
                     || text.starts_with("{\"from\":")
             }
@@ -100,7 +100,7 @@ fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    // // The permissions of any new file, less the user's umask.
+    // The permissions of any new file, less the user's umask.
     let mut new = tempfile::Builder::new()
         .permissions(std::fs::Permissions::from_mode(0o666))
         .tempfile_in(folder)?;

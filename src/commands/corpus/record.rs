@@ -1,4 +1,4 @@
-//! //! `utmost corpus record`: turns a real page, loaded in Chromium, into a page of the corpus.
+//! `utmost corpus record`: turns a real page, loaded in Chromium, into a page of the corpus.
 
 use super::outputs::{self, Kind};
 use super::visit::failure;

@@ -1,4 +1,4 @@
-//! //! `utmost corpus check --browser` and `utmost corpus bodies`: pages and their real files.
+//! `utmost corpus check --browser` and `utmost corpus bodies`: pages and their real files.
 
 use crate::{output, values};
 use ::corpus::Page;

@@ -1,4 +1,4 @@
-//! //! The line for cron that repeats a search.
+//! The line for cron that repeats a search.
 
 use super::Arguments;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! //! All pages of a site. Pages that share a template count as one, of which a single page is loaded.
+//! All pages of a site. Pages that share a template count as one, of which a single page is loaded.
 //!
-//! //! Pages share a template if they are in the same folder and reference the same style sheets and scripts. For addresses from a
+//! Pages share a template if they are in the same folder and reference the same style sheets and scripts. For addresses from a
 //! sitemap or a list, only the folder counts, because nothing else is known before they are loaded.
 
 use super::super::corpus::graph::references;
@@ -59,7 +59,7 @@ fn of_folder(root: &Path) -> Result<Vec<Listed>, Failure> {
         let entries = std::fs::read_dir(&folder).map_err(|it| Failure::of_file(&folder, it))?;
         for path in entries.filter_map(|it| Some(it.ok()?.path())) {
             let is_hidden = path.file_name().is_none_or(|it| it.to_string_lossy().starts_with('.'));
-            // // A link can lead back to a parent folder.
+            // A link can lead back to a parent folder.
             if path.is_dir() && !path.is_symlink() && !is_hidden {
                 folders.push(path);
             } else if is_document(&path) {

@@ -1,4 +1,4 @@
-//! //! Compares the present answer with an earlier one, for continuous integration: words, Markdown, `JUnit` XML, and an
+//! Compares the present answer with an earlier one, for continuous integration: words, Markdown, `JUnit` XML, and an
 //! exit code.
 
 use crate::output;

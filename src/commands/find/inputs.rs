@@ -1,4 +1,4 @@
-//! //! The inputs of `find`: pages as other commands read them, recordings, logs of any stack, and sites to load in a browser.
+//! The inputs of `find`: pages as other commands read them, recordings, logs of any stack, and sites to load in a browser.
 
 use super::super::{compare, what_if};
 use super::counting;
@@ -278,12 +278,12 @@ fn loaded_in_browser(
             it.left_out_ms.p90
         ));
     }
-    // // Skips a load from which no page can be derived.
+    // Skips a load from which no page can be derived.
     let loads = captures.by_load().into_iter();
     let mut recordings: Vec<Page> =
         loads.filter_map(|it| Some(derived(&it, &name, "unknown").ok()?.page)).collect();
     if let Some(url) = url::Url::parse(source).ok().filter(url::Url::has_host) {
-        // // If the site is on this machine, the recording has another host name.
+        // If the site is on this machine, the recording has another host name.
         let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
         for it in [&mut page].into_iter().chain(&mut recordings) {
             authority.clone_into(&mut it.origins[0].host);
@@ -306,7 +306,7 @@ fn loaded_name(source: &str) -> String {
         None if is_document(file) => {
             file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
         }
-        // // The folder's own name, even if the argument is `.`.
+        // The folder's own name, even if the argument is `.`.
         None => file.canonicalize().map_or(source.to_owned(), |it| name_of(&it)),
     };
     name.trim_matches(['/', '.']).replace('/', "-")

@@ -1,4 +1,4 @@
-//! //! Measures the send order of a URL's server.
+//! Measures the send order of a URL's server.
 
 use super::inputs::Browser;
 use crate::{output, values};

@@ -1,4 +1,4 @@
-//! //! The policy that `--policy` writes, and the site it serves.
+//! The policy that `--policy` writes, and the site it serves.
 
 use super::inputs::is_document;
 use super::{Arguments, Document};
@@ -19,7 +19,7 @@ pub(super) fn write(
     let (mut found, mut hints) =
         (document.by_resource.to_vec(), document.by_hints.unwrap_or_default().to_vec());
     let site = relative(policy_site(arguments, question), file);
-    // // A policy that serves the pages themselves uses their hosts.
+    // A policy that serves the pages themselves uses their hosts.
     if arguments.host.is_some() || !matches!(site, PolicySite::Pages(_)) {
         (found, hints) = at_host(&found, &hints, arguments.host.as_deref());
     }

@@ -1,4 +1,4 @@
-//! //! The answer: what to do, what a visitor notices, what to paste, what was left out, and how certain it is; then, on request,
+//! The answer: what to do, what a visitor notices, what to paste, what was left out, and how certain it is; then, on request,
 //! the details.
 
 use super::policy::policy_site;
@@ -109,7 +109,7 @@ fn paste(
     output::line("")?;
     let mut whole = lines.len();
     if whole > PASTED_LINES {
-        // // Whole routes, at least one.
+        // Whole routes, at least one.
         let starts = (1..lines.len()).filter(|it| lines[*it] == "[[route]]");
         whole = starts.take_while(|it| *it <= PASTED_LINES).last().unwrap_or(PASTED_LINES);
     }
@@ -136,7 +136,7 @@ fn details(question: &Question, document: &Document<'_>) -> Result<(), Failure> 
     }
     let metric = question.goal.metric();
     schemes.pages.iter().try_for_each(|it| ranking(it, metric))?;
-    // // Bundled pages have known hosts.
+    // Bundled pages have known hosts.
     let mut foreign = question.pages();
     foreign.retain(|it| ::corpus::bundled(&it.name) != Some(it.as_ref()));
     foreign.iter().try_for_each(assumptions)?;

@@ -1,4 +1,4 @@
-//! //! `utmost link --tun`: programs on both ends of a link, each in a network namespace.
+//! `utmost link --tun`: programs on both ends of a link, each in a network namespace.
 
 use super::Arguments;
 use ::serve::Failure;

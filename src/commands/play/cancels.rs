@@ -1,4 +1,4 @@
-//! //! When the user abandons a page load.
+//! When the user abandons a page load.
 
 use ::client::Cancels;
 use ::corpus::Page;

@@ -55,7 +55,7 @@ fn start(path: &Path, keys: Option<&Path>) -> Result<Child, Failure> {
     command.arg("-r").arg(path).args(["-Y", "quic", "-T", "json", "--no-duplicate-keys"]);
     command.args(["-J", "frame ip ipv6 udp quic"]);
     if let Some(keys) = keys {
-        // // tshark silently reads without the keys if there is no such file.
+        // tshark silently reads without the keys if there is no such file.
         named_files::open(keys).map_err(|error| Failure::of_file(keys, error))?;
         command.arg("-o").arg(format!("tls.keylog_file:{}", keys.display()));
     }

@@ -1,4 +1,4 @@
-//! //! `utmost qlog check`: what a log is, and which views it allows.
+//! `utmost qlog check`: what a log is, and which views it allows.
 
 use super::input::{Files, Logs, described};
 use crate::output;

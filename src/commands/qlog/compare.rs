@@ -1,4 +1,4 @@
-//! //! `utmost qlog compare`, also called `diff`: how the bytes moved between runs of the same page.
+//! `utmost qlog compare`, also called `diff`: how the bytes moved between runs of the same page.
 
 use super::index::Indices;
 use super::input::Files;

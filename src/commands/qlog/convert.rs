@@ -1,4 +1,4 @@
-//! //! `utmost qlog convert`: another schema, a part of a log, or a log without names.
+//! `utmost qlog convert`: another schema, a part of a log, or a log without names.
 
 use super::input::{SIDES, logs_of, no_such_file, refusal, spare};
 use super::refused::Refused;
@@ -90,7 +90,7 @@ fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
     for log in logs {
         let mut name = name(&log);
         if written.contains(&name) {
-            // // Logs whose names differ only in their endings keep them.
+            // Logs whose names differ only in their endings keep them.
             name = format!("{}.sqlog", log.file_name().unwrap_or_default().display());
         }
         match convert_file(arguments, &log, Some(&out.join(&name))) {

@@ -1,4 +1,4 @@
-//! //! `utmost qlog export`: the series of the figures as CSV.
+//! `utmost qlog export`: the series of the figures as CSV.
 
 use super::input::{Files, Logs};
 use crate::csv_table::CsvTable;

@@ -1,4 +1,4 @@
-//! //! Head-of-line blocking, within streams and between them: exact with the logs of both ends, otherwise with an estimate of the
+//! Head-of-line blocking, within streams and between them: exact with the logs of both ends, otherwise with an estimate of the
 //! server's send order.
 
 use super::input::{Files, Logs, alone_or_in};
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let out = arguments.options.out.as_deref();
     arguments.files.spare(out)?;
-    // // Only the figure needs single frames; a log may have millions.
+    // Only the figure needs single frames; a log may have millions.
     let detail = if out.is_some() { Detail::Frames } else { Detail::Arrivals };
     let Logs { mut traces, mut refused, .. } = arguments.files.read(detail)?;
     traces.iter_mut().for_each(name_requests_apart);

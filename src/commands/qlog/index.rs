@@ -1,5 +1,4 @@
-//! //! When the bytes arrived: metrics of all resources, and of the resources above the fold if a page or set is
-//! named.
+//! When the bytes arrived: metrics of all resources, and of the resources above the fold if a page or set is named.
 
 use super::input::{Logs, milliseconds};
 use super::section::Arguments;
@@ -160,7 +159,7 @@ fn document(trace: &Trace, indices: &Indices, base: Option<BySet>) -> Value {
 }
 
 fn print(traces: &[Trace], indices: &[Indices], bases: &[BySet]) -> Result<(), Failure> {
-    // // Only our own client records what its user saw.
+    // Only our own client records what its user saw.
     let metrics = METRICS.iter().filter(|metric| {
         !metric.is_of_page() || indices.iter().any(|it| it.measured.get(metric).all.is_some())
     });

@@ -1,4 +1,4 @@
-//! //! The files that all `qlog` subcommands take, and trace facts that several subcommands print.
+//! The files that all `qlog` subcommands take, and trace facts that several subcommands print.
 
 use super::capture;
 use super::refused::Refused;
@@ -124,7 +124,7 @@ fn logs_named(argument: usize, name: Option<String>, path: PathBuf) -> Vec<Found
     }
     let mut found = Vec::new();
     for log in logs {
-        // // A directory's name applies to each of its logs.
+        // A directory's name applies to each of its logs.
         let file = short_name(&log.display().to_string());
         let name = name.as_ref().map(|name| format!("{name}/{file}"));
         found.push(Found { argument, name, log: Ok(log) });
@@ -190,7 +190,7 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     for entry in std::fs::read_dir(path).map_err(|error| Failure::of_file(path, error))? {
         let path = entry.map_err(|error| Failure::of_file(path, error))?.path();
         match called(&path) == Called::Qlog {
-            // // Folders, pipes, sockets and devices are skipped; a broken link is kept, so that it gets reported.
+            // Folders, pipes, sockets and devices are skipped; a broken link is kept, so that it gets reported.
             _ if path.metadata().is_ok_and(|it| !it.is_file()) => {}
             true => logs.push(path),
             false => others += 1,

@@ -1,4 +1,4 @@
-//! //! Logs without a complete answer: reported at once, and in the exit code.
+//! Logs without a complete answer: reported at once, and in the exit code.
 
 use crate::output;
 use ::serve::Failure;
@@ -26,7 +26,7 @@ impl Refused {
     /// Records a rejected file. The reason is a line that names it; if there are several logs, it is printed at
     /// once.
     pub(crate) fn add(&mut self, file: &str, mut reason: String) {
-        // // A name with a line end cannot pass for another line.
+        // A name with a line end cannot pass for another line.
         if reason.contains('\n') {
             reason = reason.replace('\n', "\u{fffd}");
         }
@@ -59,7 +59,7 @@ impl Refused {
         for (trace, reason) in not {
             if known.insert(&trace.file) {
                 let reason = reason.unwrap_or_default();
-                // // The whole file gave no answer, not only its first trace.
+                // The whole file gave no answer, not only its first trace.
                 let of_file = reason.strip_prefix(&trace.label());
                 let of_file = of_file.map(|rest| format!("{}{rest}", trace.file));
                 self.add(&trace.file, of_file.unwrap_or(reason));

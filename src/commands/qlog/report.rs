@@ -1,4 +1,4 @@
-//! //! `utmost qlog report`: logs as a page that works offline.
+//! `utmost qlog report`: logs as a page that works offline.
 
 use super::input::{Files, Logs};
 use crate::limits::REPORT_STREAMS_MAX;

@@ -1,4 +1,4 @@
-//! //! The order in which streams got their packets (the paper's Figure 8): one word for each run of a stream's frames, or a
+//! The order in which streams got their packets (the paper's Figure 8): one word for each run of a stream's frames, or a
 //! figure.
 
 use super::input::Logs;
@@ -73,7 +73,7 @@ fn in_words(trace: &Trace, by: Axis) -> String {
         Axis::Frames => "stream x frames",
         Axis::Bytes => "stream:bytes",
     };
-    // // A line end in a name must not pass for another line.
+    // A line end in a name must not pass for another line.
     let name = shown(&trace.timeline.name, usize::MAX);
     format!("{name} ({what}): {}", words.join(" "))
 }

@@ -1,4 +1,4 @@
-//! //! Selects the logs that can be compared: logs of one side and of one page.
+//! Selects the logs that can be compared: logs of one side and of one page.
 
 use super::input::Logs;
 use super::refused::Refused;

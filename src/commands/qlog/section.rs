@@ -1,4 +1,4 @@
-//! //! The arguments of `utmost qlog summary`: the sections that it can show in full, and their options.
+//! The arguments of `utmost qlog summary`: the sections that it can show in full, and their options.
 
 use super::input::Files;
 use super::set::SetArguments;

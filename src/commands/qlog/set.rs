@@ -1,4 +1,4 @@
-//! //! The resources that count as above the fold: from a page or from a list.
+//! The resources that count as above the fold: from a page or from a list.
 
 use crate::values;
 use ::serve::Failure;
@@ -56,7 +56,7 @@ fn read(file: &Path) -> Result<AtfSet, Failure> {
 
 impl AtfSet {
     fn new(urls: impl IntoIterator<Item = String>) -> Self {
-        // // A log may have only paths, and another host may serve the page.
+        // A log may have only paths, and another host may serve the page.
         Self { urls: urls.into_iter().map(|url| path_of(&url).to_owned()).collect() }
     }
 

@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    // // The server's log explains why bytes arrived late or twice; so does its client's.
+    // The server's log explains why bytes arrived late or twice; so does its client's.
     let Logs { mut traces, mut refused, .. } = arguments.files.read(Detail::Arrivals)?;
     settle(&mut traces);
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));

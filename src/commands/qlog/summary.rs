@@ -1,4 +1,4 @@
-//! //! `utmost qlog summary`: a connection in some sentences.
+//! `utmost qlog summary`: a connection in some sentences.
 
 use super::input::{Logs, alone_or_in};
 use super::refused::Refused;

@@ -1,4 +1,4 @@
-//! //! `utmost qlog tree`: the scheduler's tree at given times, from a log of our server.
+//! `utmost qlog tree`: the scheduler's tree at given times, from a log of our server.
 
 use super::input::{refusal, spare};
 use crate::limits::TREES_MAX;

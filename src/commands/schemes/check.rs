@@ -1,4 +1,4 @@
-//! //! `utmost schemes --check`: a user's scheme, against the rules for all schemes.
+//! `utmost schemes --check`: a user's scheme, against the rules for all schemes.
 
 use crate::output;
 use ::serve::Failure;
@@ -25,7 +25,7 @@ struct Checked {
 pub(super) fn run(file: &Path, is_json: bool) -> Result<(), Failure> {
     let failed: Arc<OnceLock<String>> = Arc::default();
     let heard = Arc::clone(&failed);
-    // // Prints only the first failure of a script; later ones follow from it.
+    // Prints only the first failure of a script; later ones follow from it.
     let report: Report = Arc::new(move |line| drop(heard.set(line.to_owned())));
     let SchemeFile { scheme, has_script, .. } =
         scheme_files::read(file, report).map_err(Failure::bad_input)?;

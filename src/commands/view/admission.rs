@@ -1,4 +1,4 @@
-//! //! Which requests are admitted.
+//! Which requests are admitted.
 
 use ::serve::Failure;
 use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
@@ -31,12 +31,12 @@ impl fmt::Display for Token {
 
 /// Why a request with these fields is rejected, if another site's page has made it.
 pub(super) fn refusal(fields: &HeaderMap, port: u16) -> Option<&'static str> {
-    // // With DNS rebinding, another site's page sends its own host name.
+    // With DNS rebinding, another site's page sends its own host name.
     let host = fields.get(HOST).and_then(|it| it.to_str().ok());
     if !host.is_some_and(|it| is_own_host(it, port)) {
         return Some("only 127.0.0.1 and localhost are served");
     }
-    // // Browsers send it with every script request that has a body.
+    // Browsers send it with every script request that has a body.
     let origin = fields.get(ORIGIN).and_then(|it| it.to_str().ok().or(Some("")));
     if origin.is_some_and(|it| !it.strip_prefix("http://").is_some_and(|it| is_own_host(it, port)))
     {
@@ -44,7 +44,7 @@ pub(super) fn refusal(fields: &HeaderMap, port: u16) -> Option<&'static str> {
             "this is a request of another page; open the address that the program printed",
         );
     }
-    // // Browsers send it with every request (Fetch Metadata); `none` means that the user typed the
+    // Browsers send it with every request (Fetch Metadata); `none` means that the user typed the
     // address.
     let site = fields.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let is_own = site.is_none_or(|it| it == b"same-origin" || it == b"none");

@@ -1,4 +1,4 @@
-//! //! The logs that can be opened: logs in the directory, and logs dropped on the page.
+//! The logs that can be opened: logs in the directory, and logs dropped on the page.
 
 use crate::commands::qlog::report::too_large;
 use crate::limits::{DROPPED_BYTES_MAX, DROPPED_MAX, VIEW_DEPTH_MAX, VIEW_FILES_MAX};
@@ -56,7 +56,7 @@ impl Library {
             if kind.is_dir() && depth < VIEW_DEPTH_MAX {
                 Self::find(directory, &path, depth + 1, files);
             }
-            // // Its contents decide its type.
+            // Its contents decide its type.
             let is_listed = kind.is_file() && matches!(called(&path), Called::Qlog | Called::Json);
             let name = path.strip_prefix(directory).ok().and_then(Path::to_str);
             if let (true, Some(name)) = (is_listed, name) {

@@ -1,4 +1,4 @@
-//! //! The room for a study: a folder of `utmost compare --out`, recomputed for the user's choice.
+//! The room for a study: a folder of `utmost compare --out`, recomputed for the user's choice.
 
 use super::parameters;
 use crate::commands::compare::failure;

@@ -1,4 +1,4 @@
-//! //! Files dropped on a page, and other data that its scripts send.
+//! Files dropped on a page, and other data that its scripts send.
 
 use crate::limits::{UPLOAD_NAME_CHARACTERS_MAX, VIEW_UPLOAD};
 use ::serve::Failure;
@@ -21,7 +21,7 @@ where
 {
     let remedy = "give a smaller one, or name it on the command line";
     let too_large = || Failure::BadInput(format!("{name}: over {} MiB; {remedy}", most >> 20));
-    // // Rejects a stated length that is too large before reading.
+    // Rejects a stated length that is too large before reading.
     if body.size_hint().lower() > most as u64 {
         return Err(too_large());
     }

@@ -1,4 +1,4 @@
-//! //! The room for pages and orders: loads a page under the orders that a browser's page requests, and answers in JSON.
+//! The room for pages and orders: loads a page under the orders that a browser's page requests, and answers in JSON.
 
 mod answers;
 mod loads;
@@ -79,7 +79,7 @@ pub(super) async fn answer(
             Some((mime, text)) => answer_with(200, mime, text.as_bytes().to_vec()),
             None => refuse(404, "nothing here"),
         },
-        // // Only a script of this page can set these content types; another site's form cannot.
+        // Only a script of this page can set these content types; another site's form cannot.
         (&Method::POST, "drop") if has_type("application/octet-stream") => {
             let name = upload::name_of(name());
             match upload::take(request.into_body(), &name, PAGE_UPLOAD_BYTES_MAX).await {
@@ -185,7 +185,7 @@ fn resources(room: &Workbench, name: &str) -> Result<String, Failure> {
 
 fn drop_page(room: &Workbench, name: &str, bytes: &[u8]) -> Result<String, Failure> {
     let page = dropped_pages::read(name, bytes)?;
-    // // The name may have belonged to another page.
+    // The name may have belonged to another page.
     room.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let name = room.dropped.write().unwrap_or_else(PoisonError::into_inner).add(page)?;
     Ok(json!({ "name": name }).to_string())

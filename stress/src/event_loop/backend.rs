@@ -1,4 +1,4 @@
-//! //! The backend behind the attacked server, on the attackers' side: a thread for each connection.
+//! The backend behind the attacked server, on the attackers' side: a thread for each connection.
 
 use super::over_tcp::patient;
 use super::{StressError, now};
@@ -72,7 +72,7 @@ fn listen(listener: &TcpListener, state: &Arc<State>) {
             continue;
         };
         let state = Arc::clone(state);
-        // // Connection failures are the server's concern.
+        // Connection failures are the server's concern.
         std::thread::spawn(move || serve(stream, &state).ok());
     }
 }

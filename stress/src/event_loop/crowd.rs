@@ -1,4 +1,4 @@
-//! //! Connections that one thread drives: of attackers, visitors, or guests.
+//! Connections that one thread drives: of attackers, visitors, or guests.
 
 use super::{StressError, TICK, Target, now};
 use crate::client_connection::ClientConnection;

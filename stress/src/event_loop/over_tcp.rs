@@ -45,7 +45,7 @@ fn attack_once_and_again(target: &Target, make: MakeScript, end: Instant) -> Vec
                 codes.extend(attack_on(stream, script.as_mut(), end));
             }
             Ok(_) => continue,
-            // // A server that does not accept it defends itself.
+            // A server that does not accept it defends itself.
             Err(_) => {}
         }
         std::thread::sleep(PAUSE);

@@ -1,4 +1,4 @@
-//! //! A soak: guests for a long time, during one attack after another.
+//! A soak: guests for a long time, during one attack after another.
 
 use super::crowd::Crowd;
 use super::{Attackers, StressError, Target, now};

@@ -64,7 +64,7 @@ pub(super) fn client(target: &Target, protocol: &[u8]) -> Result<Ssl, ErrorStack
     context.set_alpn_protos(protocol)?;
     let mut tls = Ssl::new(&context.build())?;
     let host = http3::host(&target.authority);
-    // // An address is not a name (RFC 6066, 3).
+    // An address is not a name (RFC 6066, 3).
     if host.parse::<IpAddr>().is_err() {
         tls.set_hostname(host)?;
     }

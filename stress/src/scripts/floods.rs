@@ -1,4 +1,4 @@
-//! //! Attackers that send more than a server can use.
+//! Attackers that send more than a server can use.
 
 use super::Script;
 use crate::client_connection::ClientConnection;

@@ -1,4 +1,4 @@
-//! //! Connections each of which violates a rule of RFC 9114. The server must close them with that rule's
+//! Connections each of which violates a rule of RFC 9114. The server must close them with that rule's
 //! code.
 
 use super::Script;
@@ -88,7 +88,7 @@ impl Script for Malformed {
     }
 
     fn act(&mut self, number: usize, client: &mut ClientConnection, at: Duration) {
-        // // The attacker's own SETTINGS are sent first.
+        // The attacker's own SETTINGS are sent first.
         if self.has_sent[number] || at < Duration::from_millis(200) {
             return;
         }
@@ -106,7 +106,7 @@ impl Script for Malformed {
         for (case, client) in CASES.iter().zip(parties) {
             let code = client.closed_with();
             if code != Some(case.code) {
-                // // Writing to a String cannot fail.
+                // Writing to a String cannot fail.
                 write!(complaint, "{}: {code:x?}, not {:#x}; ", case.name, case.code).ok();
             }
         }

@@ -1,4 +1,4 @@
-//! //! The bytes of attackers over TCP, without sockets and clocks. HTTP/2 frames are written by hand here, because no
+//! The bytes of attackers over TCP, without sockets and clocks. HTTP/2 frames are written by hand here, because no
 //! library violates the rules.
 
 use crate::limits::SLOW_EACH;

@@ -1,4 +1,4 @@
-//! //! WebSockets that attackers open, and the answers of the backend behind the server, without sockets and clocks.
+//! WebSockets that attackers open, and the answers of the backend behind the server, without sockets and clocks.
 
 use super::over_tcp::{
     Asked, END_HEADERS, HEADERS, HTTP_1, HTTP_2, Repeating, frame, preface, text,
@@ -35,7 +35,7 @@ const FILE_BYTES: usize = 10_000;
 
 /// A backend's answer to the request with this head, its next step, and whether the request was for a WebSocket.
 pub(crate) fn reply(head: &str, talk: Talk) -> (Vec<u8>, Then, bool) {
-    // // A server that does not forward WebSockets may pass on the key, but not the upgrade.
+    // A server that does not forward WebSockets may pass on the key, but not the upgrade.
     let switches = field(head, "upgrade").is_some_and(|it| it.eq_ignore_ascii_case("websocket"));
     if let Some(key) = field(head, "sec-websocket-key").filter(|_| switches) {
         return match talk {
@@ -44,7 +44,7 @@ pub(crate) fn reply(head: &str, talk: Talk) -> (Vec<u8>, Then, bool) {
             Talk::Garbage => (switching(key), Then::Babble, true),
         };
     }
-    // // An upload is answered before its end, and is the last request.
+    // An upload is answered before its end, and is the last request.
     let then = if head.starts_with("GET ") { Then::Next } else { Then::Read };
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {FILE_BYTES}\r\n\r\n");
     ([head.into_bytes(), vec![b'x'; FILE_BYTES]].concat(), then, false)

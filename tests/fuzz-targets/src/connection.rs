@@ -123,7 +123,7 @@ impl Endpoint for Client {
     }
 
     fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
-        // // A client does not notice that its address has changed in transit.
+        // A client does not notice that its address has changed in transit.
         self.bare.receive(datagram, Path { local: self.bare.local_addr(), ..path }, now);
     }
 

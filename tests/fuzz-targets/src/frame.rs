@@ -1,5 +1,5 @@
-//! //! The frames of one request stream mean the same whole and in pieces. Input: the length of
-//! each piece is the first byte plus one; the rest is the stream.
+//! The frames of one request stream mean the same whole and in pieces. Input: the length of each
+//! piece is the first byte plus one; the rest is the stream.
 
 use http3::{Error, Event, Limits, Role, Session, Settings, StreamId};
 

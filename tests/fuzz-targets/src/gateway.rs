@@ -1,5 +1,5 @@
-//! //! Trailer fields that pass through the gateway, and the handshake of a WebSocket with a backend. Input: the first 16 bytes
-//! are the key of the handshake; the rest are lines, each with a name, a colon and a value.
+//! Trailer fields that pass through the gateway, and the handshake of a WebSocket with a backend. Input: the first 16 bytes are
+//! the key of the handshake; the rest are lines, each with a name, a colon and a value.
 
 use gateway::upstream::readers::{
     Handshake, WEBSOCKET, accept, from_http3, has_member, of_request, of_response, to_http3,
@@ -47,7 +47,7 @@ fn trail(fields: &HeaderMap) {
         }
         assert_eq!(&from_http3(&to_http3(kept).collect::<Vec<_>>()), kept);
     }
-    // // A second gateway passes on the same.
+    // A second gateway passes on the same.
     assert_eq!(asked.as_ref().and_then(of_request), asked);
     assert_eq!(answered.as_ref().and_then(of_response), answered);
 }

@@ -1,5 +1,5 @@
-//! //! The checks of the fuzzers, a module for each. Fuzzers in `fuzz/` search for inputs by code coverage; they need
-//! a nightly compiler. The tests here need none: they play stored inputs that a fuzzer found, and mutated copies of
+//! The checks of the fuzzers, a module for each. Fuzzers in `fuzz/` search for inputs by code coverage; they need a
+//! nightly compiler. The tests here need none: they play stored inputs that a fuzzer found, and mutated copies of
 //! these.
 
 pub mod connection;

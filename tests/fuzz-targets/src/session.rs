@@ -1,4 +1,4 @@
-//! //! Any calls of a session that offers every extension are handled, and its output is no larger than its
+//! Any calls of a session that offers every extension are handled, and its output is no larger than its
 //! input. Input: the first byte is the role; then calls of three bytes (what, stream, length) with their
 //! bytes.
 

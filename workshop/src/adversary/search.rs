@@ -1,9 +1,9 @@
 //! Pages that are hard for one scheme: a seeded, bounded search on [`ideal`].
 //!
-//! //! It begins with a page and makes one change at a time: to the size of a resource, the order of two references in
-//! the document, the kind of a script, or the share of the page in one resource. It keeps a change if the scheme then
-//! does worse: its ATF index divided by the lowest index of the paper's other schemes. Pages stay plausible: which
-//! resources are critical and above the fold follows from their kinds, as on imported pages.
+//! It begins with a page and makes one change at a time: to the size of a resource, the order of two references in the
+//! document, the kind of a script, or the share of the page in one resource. It keeps a change if the scheme then does
+//! worse: its ATF index divided by the lowest index of the paper's other schemes. Pages stay plausible: which resources
+//! are critical and above the fold follows from their kinds, as on imported pages.
 
 use corpus::page::{Event, Script};
 use corpus::{Page, generate};
@@ -121,7 +121,7 @@ fn set_bytes(page: &mut Page, id: usize, bytes: u64) {
     let decoded = bytes * (before / it.bytes.max(1)).max(1);
     it.bytes = bytes;
     it.decoded_bytes = Some(decoded);
-    // // Keeps the proportions among resources that reference others.
+    // Keeps the proportions among resources that reference others.
     for referred in page.resources.iter_mut().filter(|other| other.trigger.of == id) {
         let byte = referred.trigger.byte;
         referred.trigger.byte = byte.map(|byte| (byte * decoded / before).min(decoded));

@@ -1,6 +1,6 @@
 //! The cost of schemes' decisions, measured in one run.
 //!
-//! //! The schemes take turns, so that other load on the machine affects all of them.
+//! The schemes take turns, so that other load on the machine affects all of them.
 
 use lab::study::statistics::median;
 use schedulers::conformance::mixed;

@@ -39,7 +39,7 @@ async fn main() -> Result<(), AnyError> {
     let socket = UdpSocket::bind(option("--listen")?).await?;
     let address = socket.local_addr()?;
     let mut settings = QuicSettings::default();
-    // // The other servers do not verify addresses either.
+    // The other servers do not verify addresses either.
     settings.disable_client_ip_validation = true;
     if let Ok(streams) = option("--streams") {
         settings.initial_max_streams_bidi = streams.parse()?;

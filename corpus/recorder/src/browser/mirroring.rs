@@ -1,4 +1,4 @@
-//! //! Loads a page of the web once and returns every response, for a [`crate::mirror::Mirror`].
+//! Loads a page of the web once and returns every response, for a [`crate::mirror::Mirror`].
 
 use super::{Chromium, Quiet, Trouble, call, listen, set_viewport, wait};
 use crate::error::RecordError;
@@ -75,7 +75,7 @@ fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
     if let Some(error) = error {
         let log = locked(&log);
         let answers: Vec<Answer> = log.asked.iter().map(|it| it.answer.clone()).collect();
-        // // A browser does not accept every answer as a page; the mirror explains the reason better.
+        // A browser does not accept every answer as a page; the mirror explains the reason better.
         let answered = answers.iter().any(|it| it.status.is_some());
         return if answered { Ok(Some(answers)) } else { Err(format!("{url}: {error}").into()) };
     }
@@ -126,7 +126,7 @@ impl Log {
     }
 
     fn ask(&mut self, id: String, request: &Network::Request) {
-        // // Data URLs and the like are not sent to a server.
+        // Data URLs and the like are not sent to a server.
         if !request.url.starts_with("http") {
             return;
         }

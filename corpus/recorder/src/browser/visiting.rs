@@ -1,4 +1,4 @@
-//! //! Loads a page once, as a user would, and returns its requests from the `DevTools` log.
+//! Loads a page once, as a user would, and returns its requests from the `DevTools` log.
 
 use super::{
     Chromium, Quiet, REPORT, Trouble, call, end_trace, evaluated, listen, set_viewport,
@@ -109,7 +109,7 @@ fn visit(tab: &Tab, url: &str, silence: Duration) -> Result<Visited, Trouble> {
         waiting: &|| !locked(&log).open.is_empty(),
         after: silence,
     };
-    // // The log shows a load that does not end before the deadline.
+    // The log shows a load that does not end before the deadline.
     wait(&quiet, &loaded);
     let report = evaluated(tab, REPORT)?;
     let log = std::mem::take(&mut locked(&log).events);
@@ -122,7 +122,7 @@ impl Log {
     fn note(&mut self, event: &Event) {
         match event {
             Event::NetworkRequestWillBeSent(it) => {
-                // // Data URLs and the like are not sent to a server.
+                // Data URLs and the like are not sent to a server.
                 if !it.params.request.url.starts_with("http") {
                     return;
                 }

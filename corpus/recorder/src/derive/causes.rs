@@ -1,6 +1,6 @@
-//! //! Finds the cause of each discovery: the simplest of the hypotheses that predict the recordings best.
+//! Finds the cause of each discovery: the simplest of the hypotheses that predict the recordings best.
 //!
-//! //! A hypothesis is an event, and resources that must also be applied. For each setting it gives the earliest
+//! A hypothesis is an event, and resources that must also be applied. For each setting it gives the earliest
 //! possible discovery; the remaining time, the delay, must be the same under all settings. Coincidences of one
 //! recording fail under another.
 
@@ -126,7 +126,7 @@ impl Search<'_> {
                 Some(current) if current == script => 1.0,
                 _ => 4.0,
             };
-            // // A discovery after the script's end is attributed to the end, even if both fit equally well.
+            // A discovery after the script's end is attributed to the end, even if both fit equally well.
             candidates.push(Candidate::new(Event::Exec, script, handicap_ms + 0.5));
             candidates.push(Candidate::new(Event::Timer, script, handicap_ms));
         }

@@ -1,4 +1,4 @@
-//! //! From captures to a page: a pure and deterministic function.
+//! From captures to a page: a pure and deterministic function.
 
 mod causes;
 mod replay;
@@ -134,7 +134,7 @@ fn fitted(captures: &[Capture], table: &Table, label: &Label) -> Page {
         sha256: label.sha256.clone(),
         ..Source::new(SourceKind::Recorded, label.from.clone(), &label.licence)
     };
-    // // The delays of the document's resources count from when the browser reads it.
+    // The delays of the document's resources count from when the browser reads it.
     let mut page = Page {
         viewport: first.viewport,
         ..Page::new(label.name.clone(), source, vec![Origin::own(HOST)], resources)

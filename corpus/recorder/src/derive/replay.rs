@@ -1,4 +1,4 @@
-//! //! Runs the project's own playback with the arrivals of a recording.
+//! Runs the project's own playback with the arrivals of a recording.
 
 use super::table::Column;
 use client::playback::Playback;

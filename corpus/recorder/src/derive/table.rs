@@ -1,4 +1,4 @@
-//! //! Several captures side by side: one row for each resource, one column for each setting, with
+//! Several captures side by side: one row for each resource, one column for each setting, with
 //! medians over its loads.
 
 use crate::capture::{Capture, Fetch};

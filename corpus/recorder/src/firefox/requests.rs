@@ -1,4 +1,4 @@
-//! //! Converts events of `WebDriver` `BiDi` (W3C, module network) to fetches of a recording.
+//! Converts events of `WebDriver` `BiDi` (W3C, module network) to fetches of a recording.
 
 use captures::{Fetch, text};
 use serde_json::Value;
@@ -42,7 +42,7 @@ pub(super) fn fetches(events: &[Value]) -> Vec<Fetch> {
         let (Some(id), Some(url)) = (request["request"].as_str(), request["url"].as_str()) else {
             continue;
         };
-        // // Data URLs and the like are not sent to a server.
+        // Data URLs and the like are not sent to a server.
         if !url.starts_with("http") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! //! Turns the initiator of each request in the log into a trigger.
+//! Turns the initiator of each request in the log into a trigger.
 
 use crate::import::derive::delay_ms;
 use crate::page::{Event, PageResource, Trigger};

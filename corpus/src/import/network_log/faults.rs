@@ -1,4 +1,4 @@
-//! //! Entries that no page can hold: each is omitted and named, and the others stay.
+//! Entries that no page can hold: each is omitted and named, and the others stay.
 
 use super::{ImportError, path_of};
 use crate::import::{Addresses, refuse};

@@ -1,5 +1,5 @@
-//! //! The common part of HAR files, `DevTools` logs and `WProfX`: requests with times, sizes and initiators, without bodies.
-//! Does not keep names of hosts and resources: a page from a user's recording holds only sizes and relations.
+//! The common part of HAR files, `DevTools` logs and `WProfX`: requests with times, sizes and initiators, without bodies. Does
+//! not keep names of hosts and resources: a page from a user's recording holds only sizes and relations.
 
 mod causes;
 mod faults;
@@ -116,7 +116,7 @@ fn resource(id: usize, request: &Fetch) -> PageResource {
     let mime = mime_for(&request.mime, &request.used_as, &request.url);
     let mut it = PageResource::plain(id, String::new(), mime, request.bytes);
     it.url = if id == 0 { "/".to_owned() } else { format!("/r/{id}.{}", extension(&it)) };
-    // // The status belongs to a request without a copy, but the cache had one.
+    // The status belongs to a request without a copy, but the cache had one.
     it.status = if request.status == 304 { 200 } else { request.status };
     it.decoded_bytes = Some(request.decoded_bytes.max(u64::from(request.bytes > 0)));
     it.preload = request.preload;

@@ -1,4 +1,4 @@
-//! //! Merges the fetches of one URL into one resource.
+//! Merges the fetches of one URL into one resource.
 
 use crate::import::derive::merge_fetches;
 use captures::{Fetch, Size};

@@ -1,4 +1,4 @@
-//! //! The places of references in a document's text.
+//! The places of references in a document's text.
 
 use crate::page::{Event, PageResource};
 use captures::{Fetch, Initiator};
@@ -63,7 +63,7 @@ fn by_lines(decoded: u64, places: &[(u64, u64)]) -> Vec<u64> {
     let fill = ((decoded - columns).max(0.0) / lines).min(LINE_BYTES_MAX);
     let offsets = places.iter().map(|&(line, column)| {
         let before: f64 = known.range(..line).map(|(_, &it)| it as f64).sum();
-        // // A reference without a column counts as the end of its line.
+        // A reference without a column counts as the end of its line.
         let own = if column == 0 { fill } else { column as f64 };
         let offset = ((before + own) * scale + line as f64 * fill).clamp(1.0, decoded.max(1.0));
         (offset as u64).min(decoded as u64)

@@ -74,7 +74,7 @@ fn scripted(request: &Fetch) -> bool {
 
 fn choose_heroes(resources: &mut [PageResource], requests: &[Fetch]) {
     let known = has_priorities(requests);
-    // // If the browser marks a large image as visible, the others stay at medium priority.
+    // If the browser marks a large image as visible, the others stay at medium priority.
     let mut large = requests.iter().filter(|it| it.bytes >= HERO_BYTES_MIN);
     let says = large.any(|it| it.raised || it.largest_paint);
     let least = if says { Priority::High } else { Priority::Medium };

@@ -1,4 +1,4 @@
-//! //! Selects the requests of a recording that belong to the page.
+//! Selects the requests of a recording that belong to the page.
 
 use super::ImportError;
 use super::faults::{leave_out, name};

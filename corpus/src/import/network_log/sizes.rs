@@ -1,5 +1,5 @@
-//! //! Responses whose size the recording does not state anywhere: a body of 0 bytes would load at once, and every answer
-//! about the page would silently be wrong.
+//! Responses whose size the recording does not state anywhere: a body of 0 bytes would load at once, and every answer about
+//! the page would silently be wrong.
 
 use super::ImportError;
 use super::faults::{name, named};

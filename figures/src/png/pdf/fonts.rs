@@ -1,4 +1,4 @@
-//! //! The fonts of a page: subsets of the letters in use, with their Unicode text, so that text can be searched
+//! The fonts of a page: subsets of the letters in use, with their Unicode text, so that text can be searched
 //! and copied.
 
 use super::{packed, write_stream};
@@ -171,7 +171,7 @@ fn write_descriptor(
         .ascent(ascent)
         .descent(metrics.descent * scale)
         .cap_height(metrics.cap_height.map_or(ascent, |it| it * scale))
-        // // Only programs that substitute the font use it.
+        // Only programs that substitute the font use it.
         .stem_v(80.0)
         .font_file2(file);
 }

@@ -1,4 +1,4 @@
-//! //! Converts the elements of an SVG to the operators of a PDF page.
+//! Converts the elements of an SVG to the operators of a PDF page.
 
 use super::fonts::Fonts;
 use super::{RESOURCES, packed};
@@ -243,7 +243,7 @@ fn trace(content: &mut Content, path: &Path) {
                 last = (to.x, to.y);
             }
             PathSegment::QuadTo(by, to) => {
-                // // The same curve as a cubic one.
+                // The same curve as a cubic one.
                 let first = (toward(last.0, by.x), toward(last.1, by.y));
                 let second = (toward(to.x, by.x), toward(to.y, by.y));
                 content.cubic_to(first.0, first.1, second.0, second.1, to.x, to.y);

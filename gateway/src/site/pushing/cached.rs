@@ -1,4 +1,4 @@
-//! //! The known contents of the client's cache, from the digests in its request.
+//! The known contents of the client's cache, from the digests in its request.
 
 use super::Pushing;
 use push::digest::CacheDigest;

@@ -1,4 +1,4 @@
-//! //! Conditional pushes: what a pushed response would save if the client could state which version it has.
+//! Conditional pushes: what a pushed response would save if the client could state which version it has.
 
 use hyper::header::{HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 

@@ -1,4 +1,4 @@
-//! //! WebSockets: after the handshake, bytes flow both ways until one side ends or both are silent.
+//! WebSockets: after the handshake, bytes flow both ways until one side ends or both are silent.
 
 use super::{Carrier, HttpResponse, check, check_size, head};
 use crate::limits::PIECE_BYTES;
@@ -30,7 +30,7 @@ impl Carrier {
         let mut response = asked.map_err(|it| it.trouble)?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             check(&response)?;
-            // // The client would take it for an open tunnel.
+            // The client would take it for an open tunnel.
             if response.status().is_success() {
                 let cause = format!("status {} in place of 101", response.status().as_u16());
                 return Err(BackendFailure::Improper(cause));
@@ -103,7 +103,7 @@ async fn take(
         taken.await.map_err(|it| BackendFailure::improper(&it))?;
         moved.notify_one();
     }
-    // // Tells the backend, which may still send something.
+    // Tells the backend, which may still send something.
     stream.shutdown().await.map_err(|it| BackendFailure::improper(&it))?;
     pending().await
 }

@@ -72,7 +72,7 @@ pub(super) fn go_first() {
     let thread = gettid().to_string();
     let chrt =
         Command::new("chrt").args(["--fifo", "--pid", "1", &thread]).stderr(Stdio::null()).status();
-    // // Without the permission or the program, the link is accurate only on an idle machine.
+    // Without the permission or the program, the link is accurate only on an idle machine.
     chrt.ok();
 }
 
@@ -130,7 +130,7 @@ impl End {
         let namespace = self.namespace.metadata()?.ino();
         let numbers = fs::read_dir("/proc")?.flatten();
         let numbers = numbers.filter_map(|it| it.file_name().to_str()?.parse().ok());
-        // // A process that has ended or belongs to another user is not ours.
+        // A process that has ended or belongs to another user is not ours.
         let is_here = |id: &i32| {
             fs::metadata(format!("/proc/{id}/ns/net")).is_ok_and(|it| it.ino() == namespace)
         };
@@ -150,7 +150,7 @@ impl End {
                 _ => None,
             };
             for process in processes {
-                // // A process that has ended since needs no signal.
+                // A process that has ended since needs no signal.
                 kill(process, signal).ok();
             }
             thread::sleep(PAUSE);
@@ -161,7 +161,7 @@ impl End {
 
 impl Drop for End {
     fn drop(&mut self) {
-        // // Without /proc, nothing can be done.
+        // Without /proc, nothing can be done.
         self.end_processes().ok();
     }
 }

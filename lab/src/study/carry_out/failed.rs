@@ -1,4 +1,4 @@
-//! //! Schemes that failed while a study ran; they are excluded from comparisons.
+//! Schemes that failed while a study ran; they are excluded from comparisons.
 
 use crate::study::{RunRecord, Unfinished};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! //! The finished loads of a study, one line of JSON each, from which an interrupted study continues.
+//! The finished loads of a study, one line of JSON each, from which an interrupted study continues.
 
 use crate::Load;
 use crate::study::carry_out::run::RunRecord;
@@ -50,7 +50,7 @@ impl Journal {
     pub(crate) fn open(folder: &Path, lines_a_sync: usize) -> io::Result<(Self, Vec<Entry>)> {
         let path = folder.join(FILE);
         let file = OpenOptions::new().create(true).append(true).open(&path)?;
-        // // Locked until the process ends, however it ends.
+        // Locked until the process ends, however it ends.
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => io::Error::other(BUSY),
             TryLockError::Error(error) => error,
@@ -65,7 +65,7 @@ impl Journal {
         line.push(b'\n');
         let before = self.file.metadata()?.len();
         if let Err(error) = self.file.write_all(&line) {
-            // // The disk is full: a partial line must not precede the next one.
+            // The disk is full: a partial line must not precede the next one.
             self.file.set_len(before).ok();
             return Err(error);
         }

@@ -1,4 +1,4 @@
-//! //! Carries out the loads of a plan, and turns each into a row of results.
+//! Carries out the loads of a plan, and turns each into a row of results.
 
 use crate::browsing::FilmFrame;
 use crate::network::Network;
@@ -43,7 +43,7 @@ impl<'a> Loader<'a> {
                 bounds.extend(bound.map(|it| ((page.name.as_str(), pace.clone()), it)));
             }
         }
-        // // There is only one browser, with one port.
+        // There is only one browser, with one port.
         let jobs = if plan.engine.has_browser() { 1 } else { plan.jobs.max(1) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         Ok(Self { plan, engine: plan.engine.open(plan)?, bounds, pool })
@@ -163,7 +163,7 @@ impl<'a> Loader<'a> {
         let Loaded { load, outcome, .. } = loaded;
         let run = RunRecord::of_load(cell.page, load).with_outcome(outcome);
         let bound = self.bounds.get(&(cell.page.name.as_str(), cell.setting.pace()));
-        // // Otherwise it would be the bound of a page without cross traffic.
+        // Otherwise it would be the bound of a page without cross traffic.
         let is_alone = cell.setting.cross.unwrap_or_default() == CrossTraffic::None;
         let bound = bound.copied().filter(|_| is_alone);
         RunRecord {

@@ -1,4 +1,4 @@
-//! //! A study's `manifest.json`: everything needed to repeat the study.
+//! A study's `manifest.json`: everything needed to repeat the study.
 
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
@@ -204,7 +204,7 @@ pub(crate) fn read(path: &Path) -> Result<Value, StudyError> {
         let (line, column) = (error.line(), error.column());
         unusable(path, format!("{what}, in line {line}, column {column}: {EXPECTED}"))
     })?;
-    // // The other keys keep their order.
+    // The other keys keep their order.
     let format = manifest.as_object_mut().and_then(|it| it.shift_remove("format"));
     match format {
         Some(other) if other != FORMAT => {
@@ -306,7 +306,7 @@ fn planned(recorded: &Recorded, folder: &Path) -> Result<Plan, String> {
         profile,
         ..Plan::new(pages, schemes, recorded.engine, first)
     };
-    // // If the recorded window differs from the default, it was a choice.
+    // If the recorded window differs from the default, it was a choice.
     if self::recorded(&plan).initial_window_packets != recorded.initial_window_packets {
         plan.initial_window_packets = recorded.initial_window_packets.first().copied();
     }

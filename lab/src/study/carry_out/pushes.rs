@@ -1,4 +1,4 @@
-//! //! The results of a load's pushes.
+//! The results of a load's pushes.
 
 use crate::Load;
 use crate::study::carry_out::run::RunRecord;

@@ -1,4 +1,4 @@
-//! //! One load's row of results, each number computed from the load's timeline.
+//! One load's row of results, each number computed from the load's timeline.
 
 use crate::study::plan::engine::Engine;
 use crate::study::{Pushes, Setting};

@@ -1,4 +1,4 @@
-//! //! How well one study predicts another with the same pages, schemes and settings, such as the playback on `stack` for a browser.
+//! How well one study predicts another with the same pages, schemes and settings, such as the playback on `stack` for a browser.
 
 use crate::study::statistics::{Interval, hodges_lehmann, median, spearman};
 use crate::study::{RunRecord, Setting};
@@ -258,14 +258,14 @@ mod tests {
         assert_eq!(same.repeatability, Some(0.5));
         // `rr` is slower than both others in all six pairs of loads; these two are not told apart.
         assert_eq!((same.told_apart, same.told_alike), (2, 2));
-        // // The order of two equal ones is chance.
+        // The order of two equal ones is chance.
         let close = judged(predicted(290.0, 195.0, 200.0));
         assert_eq!((&*close.predicted_winner, close.is_winner_predicted), ("fifo", true));
         assert_eq!((close.spearman, close.told_alike), (Some(0.5), 2));
         let wrong = judged(predicted(100.0, 195.0, 200.0));
         assert_eq!((&*wrong.predicted_winner, wrong.is_winner_predicted), ("rr", false));
         assert_eq!((wrong.told_apart, wrong.told_alike), (2, 0));
-        // // A prediction of equality does not distinguish two schemes.
+        // A prediction of equality does not distinguish two schemes.
         assert_eq!(judged(predicted(200.0, 200.0, 195.0)).told_alike, 1);
         let errors: Vec<f64> = wrong.load_errors().map(|it| (it * 100.0).round()).collect();
         assert_eq!(errors, [-2.0, -5.0, -67.0]);
@@ -281,7 +281,7 @@ mod tests {
             finished_ms: Some(900.0),
         };
         let seen = ObservedLoad {
-            // // The last is a preload that a hint requested before the document arrived.
+            // The last is a preload that a hint requested before the document arrived.
             resources: vec![
                 resource(0, 0.0, 50.0),
                 resource(1, 88.0, 120.0),

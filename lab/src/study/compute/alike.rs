@@ -1,4 +1,4 @@
-//! //! Schemes of a plan that place streams alike: the same loads under two names would count as two.
+//! Schemes of a plan that place streams alike: the same loads under two names would count as two.
 
 use crate::study::{Plan, RunRecord, Study};
 use crate::{Contender, Metadata};

@@ -1,4 +1,4 @@
-//! //! Compares each scheme with the baseline: the size of the difference over sites, and whether it exceeds chance.
+//! Compares each scheme with the baseline: the size of the difference over sites, and whether it exceeds chance.
 
 use crate::study::compute::summary::{LoadSpeedups, Paired, grouped};
 use crate::study::statistics::bootstrap::bootstrap_geometric_mean;
@@ -253,7 +253,7 @@ fn adjusted(
     let of_rows = family.iter().map(|row| {
         let own = row.wilcoxon_p.get(set)?;
         let name = twins.get(&row.scheme).unwrap_or(&row.scheme);
-        // // A duplicate of the baseline belongs to no family.
+        // A duplicate of the baseline belongs to no family.
         Some(of_scheme.get(name).map_or(own, |it| it.max(own)))
     });
     of_rows.collect()

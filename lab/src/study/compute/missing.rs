@@ -1,4 +1,4 @@
-//! //! How many pages have a value of the study's metric, and why others lack one.
+//! How many pages have a value of the study's metric, and why others lack one.
 
 use crate::above_fold;
 use crate::study::{Plan, RunRecord};

@@ -1,4 +1,4 @@
-//! //! The facts of a study's pages: columns beside its results.
+//! The facts of a study's pages: columns beside its results.
 
 use corpus::Page;
 use corpus::facts::NUMBERS;

@@ -1,4 +1,4 @@
-//! //! The results of each page: how good each scheme is for it, and how certain that is.
+//! The results of each page: how good each scheme is for it, and how certain that is.
 
 use crate::study::compute::summary::{Paired, group, grouped, measured};
 use crate::study::statistics::{Interval, hodges_lehmann, median};
@@ -84,7 +84,7 @@ fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>, chance: bo
         median: measured(&completed, median),
         speedup: ratio.map(|it| Some(it.middle)),
         speedup_interval: ratio.map(|it| it.interval),
-        // // The search does not depend on the seed.
+        // The search does not depend on the seed.
         proven: completed.iter().find_map(|it| it.proven),
         median_pushes: Pushes::medians(&completed),
     }

@@ -1,4 +1,4 @@
-//! //! Published results, and how well a study agrees with their ranking of the schemes.
+//! Published results, and how well a study agrees with their ranking of the schemes.
 
 use crate::study::statistics::{SAMPLE_MIN, spearman};
 use crate::study::{Setting, SummaryRow};
@@ -136,7 +136,7 @@ mod tests {
         let found = of(&six, 6);
         let correlations: Vec<String> =
             found.iter().map(|it| format!("{:.3}", it.spearman)).collect();
-        // // Above the fold, the paper ranks fifo below spdyrr and bucket, and firefox below wrr.
+        // Above the fold, the paper ranks fifo below spdyrr and bucket, and firefox below wrr.
         assert_eq!(correlations, ["1.000", "0.600"]);
         assert!(found.iter().all(|it| it.schemes == 5));
         assert_eq!(of(&six, 5), [], "four schemes beside the baseline");

@@ -1,4 +1,4 @@
-//! //! The results of each scheme: means over pages of the per-page ratio to the baseline, as in the paper, and their certainty.
+//! The results of each scheme: means over pages of the per-page ratio to the baseline, as in the paper, and their certainty.
 
 use crate::study::compute::comparisons::log_ratios;
 use crate::study::statistics::bootstrap::{bootstrap_geometric_mean, bootstrap_weighted_mean};

@@ -1,6 +1,6 @@
-//! //! How the gain of a scheme varies with each fact of pages alone: a regression with a constant for each setting, whose
-//! intervals allow for similar cases of a site (Cameron and Miller 2015, section II). Facts of pages are correlated and sites are
-//! few, so one regression with all facts would show less.
+//! How the gain of a scheme varies with each fact of pages alone: a regression with a constant for each setting, whose intervals
+//! allow for similar cases of a site (Cameron and Miller 2015, section II). Facts of pages are correlated and sites are few, so
+//! one regression with all facts would show less.
 
 use super::cases::Cases;
 use crate::study::statistics::signed_ranks::holm;

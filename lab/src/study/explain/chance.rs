@@ -1,4 +1,4 @@
-//! //! How good a split is by chance: a permutation test over sites.
+//! How good a split is by chance: a permutation test over sites.
 
 use super::cases::Cases;
 use super::tree::{EQUAL, Sample};
@@ -73,7 +73,7 @@ impl<'a> Shuffler<'a> {
         let Cases { all: cases, pages, links, .. } = self.cases;
         let mut donors: Vec<&Vec<usize>> = self.pages.iter().collect();
         donors.shuffle(random);
-        // // By page, the page whose facts it gets; by site, its order of settings.
+        // By page, the page whose facts it gets; by site, its order of settings.
         let mut page_of = vec![0; pages.len()];
         let mut link_of = vec![Vec::new(); pages.len()];
         for (own, donor) in self.pages.iter().zip(donors) {

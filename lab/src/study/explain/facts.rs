@@ -1,4 +1,4 @@
-//! //! The facts that may predict a result: numbers of pages, and dimensions of settings.
+//! The facts that may predict a result: numbers of pages, and dimensions of settings.
 
 use corpus::facts::NumberFact;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! //! The value of a tree on sites that it was not grown from.
+//! The value of a tree on sites that it was not grown from.
 
 use super::tree::{Goal, Groups, Sample, grow};
 use crate::study::statistics::bootstrap::bootstrap_geometric_mean;

@@ -1,4 +1,4 @@
-//! //! Planted studies: a rule is found if there is one, and none is found if there is none.
+//! Planted studies: a rule is found if there is one, and none is found if there is none.
 
 use super::cases::{Case, Cases};
 use super::facts::{Fact, Unit};
@@ -124,7 +124,7 @@ fn a_rule_of_the_link_is_found_and_names_no_fact_of_pages() {
 
 #[test]
 fn the_power_is_what_studies_have() {
-    // // The rule that this study claims to find in 80 of 100 cases.
+    // The rule that this study claims to find in 80 of 100 cases.
     let power = study(0, |_, _| [0.0, 0.05]).power;
     assert!((1.05..1.12).contains(&power.ratio), "{power:?}");
 }

@@ -1,4 +1,4 @@
-//! //! A tree of splits, each chosen as the best on its own. Crates for trees bring linear algebra along, and support neither
+//! A tree of splits, each chosen as the best on its own. Crates for trees bring linear algebra along, and support neither
 //! the goal of the best choice nor sites; this is all that is needed.
 
 use super::facts::GROUPS_MAX;
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn the_best_split_of_a_choice_explains_most_of_what_schemes_differ_in() {
-        // // The second scheme is 2 better than the first, or 1 worse: 1 and -0.5 around the mean of both. Between the two
+        // The second scheme is 2 better than the first, or 1 worse: 1 and -0.5 around the mean of both. Between the two
         // kinds of cases, each scheme contributes 4 * 0.75^2.
         let cases: [&[f64]; 4] = [&[0.0, 2.0], &[0.0, -1.0], &[7.0, 9.0], &[7.0, 6.0]];
         let sample = sample(Goal::Winner, &cases);

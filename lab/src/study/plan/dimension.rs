@@ -1,4 +1,4 @@
-//! //! The dimensions that a study can vary, and their names in files, tables and figures.
+//! The dimensions that a study can vary, and their names in files, tables and figures.
 
 use crate::study::plan::setting::{DIMENSIONS, Setting, Settings};
 use push::Policy;

@@ -1,4 +1,4 @@
-//! //! The interface of an engine: a way of loading pages, with everything that a study needs of it. [`crate::study::carry_out::engines`]
+//! The interface of an engine: a way of loading pages, with everything that a study needs of it. [`crate::study::carry_out::engines`]
 //! has all engines.
 
 use crate::browsing::FilmFrame;

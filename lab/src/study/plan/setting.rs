@@ -1,4 +1,4 @@
-//! //! The conditions of loads besides page, scheme and seed: a [`Setting`]. Only loads with the same setting are compared.
+//! The conditions of loads besides page, scheme and seed: a [`Setting`]. Only loads with the same setting are compared.
 //!
 //! A new dimension is a row of [`DIMENSIONS`]. Tables, JSON, figures, manifests, shards and the names of log folders follow from it.
 
@@ -142,7 +142,7 @@ dimensions! {
         help: "Depths of the bottleneck's queue, separated by commas, on engines with a transport: sizes, or multiples of \
                the network's bandwidth-delay product, such as 64k,2bdp [default: as each network has it]",
         label: |it| format!("queue {it}"),
-        // // A no-break space, so that headings are not divided there.
+        // A no-break space, so that headings are not divided there.
         mark: |it| format!("queue\u{a0}{it}"),
         axes: &[
             Axis { title: "queue, kB", at: |it| it.queue?.kilobytes() },

@@ -1,4 +1,4 @@
-//! //! A sweep: several values of one property of every network, as a dimension of the study.
+//! A sweep: several values of one property of every network, as a dimension of the study.
 
 use crate::network::{Amount, Property};
 use crate::study::plan::setting::Settings;

@@ -1,4 +1,4 @@
-//! //! The weight of each page of a study in means over pages.
+//! The weight of each page of a study in means over pages.
 
 use crate::study::Plan;
 use corpus::Page;

@@ -1,4 +1,4 @@
-//! //! The choices for pages as a configuration for `utmost serve --config`.
+//! The choices for pages as a configuration for `utmost serve --config`.
 
 use super::facts::Facts;
 use super::{Choice, Found, OF_SITE};
@@ -204,10 +204,10 @@ pub(crate) fn pages_key(pages: &[String]) -> String {
 
 /// The key of a resource's table with its known facts.
 pub(crate) fn facts_key(resource: Resource) -> String {
-    // // The route identifies the document.
+    // The route identifies the document.
     let mut facts = metadata_field(&Resource { main: false, ..resource });
     if resource.kind == Kind::Css && !resource.in_head {
-        // // By default, a directory assumes that the head references each stylesheet.
+        // By default, a directory assumes that the head references each stylesheet.
         facts.push_str(", in-head=?0");
     }
     if facts.is_empty() { facts } else { format!("facts = {}\n", quoted(&facts)) }

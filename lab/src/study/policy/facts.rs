@@ -1,4 +1,4 @@
-//! //! The facts that a study's server knew about a page's resources, for the site's server.
+//! The facts that a study's server knew about a page's resources, for the site's server.
 
 use super::Choice;
 use super::configuration::{facts_key, quoted};
@@ -94,7 +94,7 @@ mod tests {
         let full = hero(Metadata::Full, ignore);
         assert!(full.contains("kind=image") && full.contains("above-fold"), "{full}");
         assert!(!hero(Metadata::Browser, ignore).contains("above-fold"));
-        // // Only a server that overrides clients' signals used the page's facts about its hero.
+        // Only a server that overrides clients' signals used the page's facts about its hero.
         assert_eq!(hero(Metadata::Full, over), format!("{full}urgency = 1\n"));
     }
 

@@ -1,6 +1,6 @@
-//! //! Chooses a candidate for each page, and judges it by other loads.
+//! Chooses a candidate for each page, and judges it by other loads.
 //!
-//! //! In the loads that make it the winner, the best of many equal schemes looks better than it is. So the first third of the
+//! In the loads that make it the winner, the best of many equal schemes looks better than it is. So the first third of the
 //! seeds chooses, and the others decide whether the chosen one is better (a sample split: Cox, *A note on data-splitting for
 //! the evaluation of significance levels*, 1975).
 
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn the_candidate_is_chosen_by_the_first_third_and_judged_by_the_others() {
         let plan = plan(&["cable"], 9);
-        // // In the loads that choose, `fifo` is twice as good, in the others by 1 to 6 %; `dfifo` is as good in the others.
+        // In the loads that choose, `fifo` is twice as good, in the others by 1 to 6 %; `dfifo` is as good in the others.
         let runs = runs(&plan, |scheme, setting, seed| match (scheme, setting.signals, seed) {
             (_, Some(SignalUse::Obey), _) => 1000.0,
             ("fifo", _, 0..3) | ("dfifo", _, 3..) => 500.0,
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn candidates_beat_the_default_as_clients_signal_it() {
         let plan = plan(&["cable"], 9);
-        // // With an obeying server, everything is twice as fast, but that is not a candidate, and nothing else is as fast.
+        // With an obeying server, everything is twice as fast, but that is not a candidate, and nothing else is as fast.
         let value = |_: &str, setting: &Setting, _| match setting.signals {
             Some(SignalUse::Obey) => 500.0,
             _ => 1000.0,

@@ -1,4 +1,4 @@
-//! //! A study's answer in sentences. They come first wherever it is shown, and claim no more than its tests support.
+//! A study's answer in sentences. They come first wherever it is shown, and claim no more than its tests support.
 
 #[cfg(test)]
 mod tests;

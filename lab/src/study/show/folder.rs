@@ -1,4 +1,4 @@
-//! //! The files of a study's folder, beside the journal of its loads: `manifest.json` (how to repeat it), `runs.csv`,
+//! The files of a study's folder, beside the journal of its loads: `manifest.json` (how to repeat it), `runs.csv`,
 //! `summary.csv`, `comparisons.csv` and `pages.csv`, `report.html`, the figures, and on request `study.json`, which repeats
 //! everything, including the loads.
 

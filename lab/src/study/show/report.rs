@@ -1,4 +1,4 @@
-//! //! A study's report: figures over all pages, and for each page its numbers and figures.
+//! A study's report: figures over all pages, and for each page its numbers and figures.
 
 mod best;
 mod conditions;
@@ -64,7 +64,7 @@ pub(crate) fn comparison(
             runs.extend(loads.get(place).map(|it| Run { scheme, timeline: &it.timeline }));
         }
         let sheet = view.sheet_of_page(page, setting, &places);
-        // // Figures show the drawn loads, not the table's medians.
+        // Figures show the drawn loads, not the table's medians.
         let rows = places.iter().map(|it| view.row_of(*it)).collect();
         let resources = figure_resources(page);
         let own = PageComparison::new(&compared.name, &resources, rows, plan.metric, view.baseline);

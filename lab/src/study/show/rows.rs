@@ -1,4 +1,4 @@
-//! //! The rows of a study's table: each scheme in each setting, with its loads' values and the test's
+//! The rows of a study's table: each scheme in each setting, with its loads' values and the test's
 //! verdict.
 
 use crate::study::compute::Verdict;

@@ -1,4 +1,4 @@
-//! //! Intervals by resampling the measured values.
+//! Intervals by resampling the measured values.
 
 use crate::study::statistics::{Interval, SAMPLE_MIN, Weighted, equal};
 use rand::{Rng, SeedableRng};
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_weighted_interval_covers_the_weighted_mean_in_93_to_97_of_100_studies() {
-        // // Every second page is of a rare kind, which is twice as fast and has a ninth of the other's weight.
+        // Every second page is of a rare kind, which is twice as fast and has a ninth of the other's weight.
         let mut random = ChaCha8Rng::seed_from_u64(11);
         let standard = Normal::standard();
         let truth = (0.9 + 0.1 * 2.0) * f64::midpoint(0.3 * 0.3, 0.0).exp();

@@ -1,6 +1,6 @@
 //! Tests of paired differences: Wilcoxon's signed-rank test, its effect size, and Holm's adjustment for several tests.
 //!
-//! //! A difference is the logarithm of a ratio: above 0 one scheme is better, below 0 the other, and 0 is a tie.
+//! A difference is the logarithm of a ratio: above 0 one scheme is better, below 0 the other, and 0 is a tie.
 
 use crate::study::statistics::{EXACT_VALUES, SAMPLE_MIN, ways_to_add_up};
 use serde::Serialize;
@@ -86,7 +86,7 @@ impl SignedRanks {
         let smaller = positive.min(all - positive);
         let count = self.wins() + self.losses();
         if count > EXACT_VALUES {
-            // // On average, half of all ranks have a plus. The squares account for the effect of ties on the variance.
+            // On average, half of all ranks have a plus. The squares account for the effect of ties on the variance.
             let deviation = ranks.map(|it| (it as f64).powi(2)).sum::<f64>().sqrt() / 2.0;
             let z = (smaller as f64 - all as f64 / 2.0) / deviation;
             return Some((2.0 * Normal::standard().cdf(z), Method::Normal));
@@ -269,7 +269,7 @@ mod tests {
     fn of_studies_without_a_difference_at_most_5_in_100_find_one() {
         let [any, _] = rejections(1.0);
         println!("without a difference, {any} of 1000 studies find one");
-        // // Of 1,000 studies, 50 and three standard deviations. Far fewer would mean a test that never rejects.
+        // Of 1,000 studies, 50 and three standard deviations. Far fewer would mean a test that never rejects.
         assert!((15..=71).contains(&any), "{any} of 1000");
     }
 

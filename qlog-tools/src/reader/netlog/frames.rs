@@ -1,4 +1,4 @@
-//! //! Converts the frames of a netlog's packets, and its transport parameters, to qlog's terms.
+//! Converts the frames of a netlog's packets, and its transport parameters, to qlog's terms.
 
 use serde_json::{Map, Value, json};
 
@@ -33,7 +33,7 @@ pub(super) fn frame(kind: &str, mut params: Map<String, Value>) -> Value {
             params.insert(to.to_owned(), value);
         }
     }
-    // // The contents of TLS messages.
+    // The contents of TLS messages.
     params.remove("bytes");
     params.insert("frame_type".to_owned(), json!(kind));
     Value::Object(params)

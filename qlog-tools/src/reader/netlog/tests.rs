@@ -102,7 +102,7 @@ fn session() -> String {
             "QUIC_SESSION_PACKET_SENT",
             r#"{"encryption_level":"ENCRYPTION_FORWARD_SECURE","packet_number":2,"size":50}"#,
         ),
-        // // From the packet that arrived before the one that was sent.
+        // From the packet that arrived before the one that was sent.
         (
             "QUIC_SESSION_STREAM_FRAME_RECEIVED",
             r#"{"fin":false,"length":50,"offset":0,"stream_id":0}"#,

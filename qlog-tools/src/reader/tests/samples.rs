@@ -1,4 +1,4 @@
-//! //! The logs of other stacks, from the fixtures.
+//! The logs of other stacks, from the fixtures.
 
 use super::*;
 use crate::metrics::Completions;

@@ -1,4 +1,4 @@
-//! //! Peculiarities of single stacks, in small logs of our own.
+//! Peculiarities of single stacks, in small logs of our own.
 
 use std::fmt::Write as _;
 
@@ -74,7 +74,7 @@ fn a_lost_packet_at_the_exclusive_end_of_a_range_was_not_acknowledged() {
         let places: Vec<u64> = packets.of_frames.iter().map(number).collect();
         assert_eq!(places, [0, 1, 2, 3, 4, 5, 6], "each frame keeps its packet");
     }
-    // // The event is unambiguous.
+    // The event is unambiguous.
     let trace = with_acks(&["[[6,7],[0,5]]"]);
     let frames: Vec<_> = trace.events.as_ref().unwrap().list.frames().collect();
     let ranges = crate::event_list::FrameContent::Ack(vec![(6, 6), (0, 4)]);
@@ -90,7 +90,7 @@ fn inclusive_ranges_stay_as_they_are() {
 
 #[test]
 fn a_retransmission_in_two_frames_is_as_lost_as_its_packet() {
-    // // Packet 0 is lost; its 20 bytes are sent again in 1, which arrives, and in 2, which is lost, and its second half in 3.
+    // Packet 0 is lost; its 20 bytes are sent again in 1, which arrives, and in 2, which is lost, and its second half in 3.
     // Then all of 1 is sent again, needlessly.
     let sent = [
         stream(0, 0, 0, 20),
@@ -124,10 +124,10 @@ fn the_side_that_sends_the_first_initial_packet_is_the_client_whatever_the_log_s
             assert_eq!(is_told, said != side.name(), "{said}");
         }
     }
-    // // A server that logs only what it sends begins with an acknowledgement.
+    // A server that logs only what it sends begins with an acknowledgement.
     let sends_only = log("server", &[(5, "sent", &answer)]);
     assert_eq!(sends_only.vantage, Vantage::Server);
-    // // A client's log without its sent packets, whose server's first packet was overtaken.
+    // A client's log without its sent packets, whose server's first packet was overtaken.
     let receives_only = log("client", &[(5, "received", &initial(1, "bb02", CRYPTO))]);
     assert_eq!(receives_only.vantage, Vantage::Client);
 }
@@ -138,14 +138,14 @@ fn after_a_retry_both_ends_are_known_by_the_original_connection_id() {
     let first = initial(0, "aa01", CRYPTO);
     let again = initial(1, "cc03", CRYPTO);
     let client = log("client", &[(0, "sent", &first), (9, "sent", &again)]);
-    // // The server's log begins after the Retry.
+    // The server's log begins after the Retry.
     let server = log("server", &[(3, "received", &again)]);
     let with_parameters = log("server", &[(3, "quic:parameters_set", parameters)]);
     assert_eq!(client.connection.as_deref(), Some("aa01"));
     assert!(is_same_connection(&client, &server) && is_same_connection(&client, &with_parameters));
     let other = log("server", &[(3, "received", &initial(0, "dd04", CRYPTO))]);
     assert!(!is_same_connection(&client, &other));
-    // // None of the client's packets after the Retry, but the Retry, or the server's parameters.
+    // None of the client's packets after the Retry, but the Retry, or the server's parameters.
     let retry = r#"{"header":{"packet_type":"retry","scid":"CC03","dcid":"01"}}"#;
     let remote = r#"{"owner":"remote","original_destination_connection_id":"aa01","retry_source_connection_id":"CC03"}"#;
     for (event, body) in [("received", retry), ("quic:parameters_set", remote)] {

@@ -1,4 +1,4 @@
-//! //! One moving response: where its rest is, and how it moves.
+//! One moving response: where its rest is, and how it moves.
 
 use crate::outgoing::{Outgoing, Stage};
 use crate::send_loop::Ending;

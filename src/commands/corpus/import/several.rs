@@ -1,4 +1,4 @@
-//! //! Many recordings at once: a folder of pages, and a table with the result of each recording.
+//! Many recordings at once: a folder of pages, and a table with the result of each recording.
 
 use super::Arguments;
 use crate::commands::corpus::outputs::{self, Kind};

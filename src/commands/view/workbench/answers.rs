@@ -1,4 +1,4 @@
-//! //! Results to take away from the workbench: a command, lines for servers, a policy, and files.
+//! Results to take away from the workbench: a command, lines for servers, a policy, and files.
 
 use super::question::{Asked, Row};
 use super::{Loads, Workbench, metric, sentences};

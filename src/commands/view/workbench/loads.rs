@@ -1,4 +1,4 @@
-//! //! The loads of a question. Keeps the loads of recent questions, because moving one resource changes only
+//! The loads of a question. Keeps the loads of recent questions, because moving one resource changes only
 //! one order.
 
 use super::question::Asked;

@@ -12,7 +12,7 @@ static FACTS: Facts = Facts {
     about: "Chromium and the real server over UDP on loopback, through the lab's links, in real time",
     clock: Clock::Real,
     has_browser: true,
-    // // A browser cannot be controlled in these ways: it rejects pushes, and its internals are hidden.
+    // A browser cannot be controlled in these ways: it rejects pushes, and its internals are hidden.
     refuses: &[
         Refusal::new("--push", "takes no pushes, as no browser does today"),
         Refusal::new("--gate", "takes no pushes, as no browser does today"),

@@ -104,7 +104,7 @@ fn p_is_adjusted_for_the_schemes_of_its_setting_and_a_winner_needs_it() {
     let three = of(4);
     assert!(three.iter().all(|it| it.holm_p.atf == Some(3.0 * 2.0 / 128.0)));
     assert!(three.iter().all(|it| it.winner.atf.as_deref() == Some(&*it.scheme)));
-    // // With a fourth, 4 / 64 is not below 5 %. Ties alone have a p of 1.
+    // With a fourth, 4 / 64 is not below 5 %. Ties alone have a p of 1.
     let four = of(5);
     assert_eq!(four[0].holm_p.atf, Some(4.0 * 2.0 / 128.0));
     assert!(four.iter().all(|it| it.winner.atf.is_none()));
@@ -160,7 +160,7 @@ fn the_pairs_of_one_page_are_its_loads_and_those_without_chance_count_once() {
 
 #[test]
 fn a_rare_load_stays_rare() {
-    // // Two of forty loads lost a packet that mattered.
+    // Two of forty loads lost a packet that mattered.
     let rare = |seed: u64| if seed % 20 == 7 { 160.0 } else { 80.0 };
     let runs: Vec<RunRecord> = (0..40)
         .flat_map(|seed| [run("0", "rr", seed, 100.0), run("0", "fifo", seed, rare(seed))])

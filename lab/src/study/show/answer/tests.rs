@@ -107,7 +107,7 @@ fn too_few_sites_are_said_before_any_number() {
         answer(&plan, &study)[0],
         "4 sites are too few for a conclusion: a test needs at least six."
     );
-    // // All pairs agree, but no p of six pairs is small enough for this number of schemes.
+    // All pairs agree, but no p of six pairs is small enough for this number of schemes.
     let schemes = ["rfc9218", "dfifo", "srpt", "fifo", "wrr"];
     let each: Ratio = |scheme, place, _| match scheme {
         "rfc9218" => 1.0,

@@ -1,4 +1,4 @@
-//! //! Which scheme is the best of all, if several are better than the baseline.
+//! Which scheme is the best of all, if several are better than the baseline.
 
 use super::{Compared, View};
 use crate::Contender;

@@ -131,7 +131,7 @@ fn network_words(network: &Network, plan: &Plan) -> String {
     let own = [
         (settings.rates.is_empty(), format!("{} bit/s", down.rate.mean())),
         (settings.rtts_ms.is_empty(), format!("{} ms one way", down.delay_ms)),
-        // // Engine ideal sends one packet per tick, so it has no queue.
+        // Engine ideal sends one packet per tick, so it has no queue.
         (
             settings.queues.is_empty() && plan.engine.has_transport(),
             format!("queue {}", queue_text(down.queue)),

@@ -1,4 +1,4 @@
-//! //! The figures of a study over all of its pages, as far as it has data for them.
+//! The figures of a study over all of its pages, as far as it has data for them.
 
 use super::conditions::{self, Over};
 use super::{Compared, LOWER_BOUND, PageSpeedups, View, after_comma};
@@ -194,7 +194,7 @@ impl View<'_> {
     fn interval_panel(&self, setting: &Compared, schemes: &[&str]) -> IntervalPanel {
         let rows = schemes.iter().map(|scheme| {
             let row = self.summary_of(scheme, setting);
-            // // The baseline is 1 by definition, so it is not an estimate.
+            // The baseline is 1 by definition, so it is not an estimate.
             let estimate = row.filter(|_| *scheme != self.baseline);
             let second = estimate.filter(|_| self.plan.repeats_the_paper());
             IntervalRow {

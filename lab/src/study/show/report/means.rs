@@ -1,4 +1,4 @@
-//! //! Means over pages in a setting, their intervals, and the best scheme, as far as the loads show it.
+//! Means over pages in a setting, their intervals, and the best scheme, as far as the loads show it.
 
 use super::{Compared, PageSpeedups, View};
 use crate::study::compute::comparisons::{are_behind, log_ratios};
@@ -79,7 +79,7 @@ impl View<'_> {
         let mut standings = vec![Standing::Unknown; means.len()];
         let Some(any) = known.first() else { return standings };
         let (runs, metric) = (&self.study.runs, self.plan.metric);
-        // // The best one does not depend on the scheme with which all are compared.
+        // The best one does not depend on the scheme with which all are compared.
         let over_any = Paired::of(runs, schemes[*any], metric);
         let log_means = known.iter().map(|place| {
             let ratios = self.log_ratios(&over_any, schemes[*place], setting);
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn stars_are_the_same_whatever_the_baseline() {
-        // // Over `rr`, one page raises the mean of `dfifo` above the other; page by page, `fifo` is better as often.
+        // Over `rr`, one page raises the mean of `dfifo` above the other; page by page, `fifo` is better as often.
         let ratios = [0.2, 1.3, 1.2, 1.4, 1.3, 1.2, 1.3, 1.1];
         let over = |baseline: &str| {
             let (plan, study) = study(&ratios, baseline);
