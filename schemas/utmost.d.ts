@@ -844,7 +844,7 @@ export type ProbeInterval = {
 /** What each log contains, and which views it allows. */
 export type QlogCheck = {
   format: "utmost-qlog-check/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -900,7 +900,7 @@ export type QlogCheck = {
 export type QlogCompare = {
   baseline: string;
   format: "utmost-qlog-compare/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -957,7 +957,7 @@ export type QlogCompare = {
 /** Head-of-line blocking of each connection. */
 export type QlogHol = {
   format: "utmost-qlog-hol/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1028,7 +1028,7 @@ export type QlogHolConnections = {
 /** Every metric under its name (docs/metrics.md lists them); atf is null without a page or set. */
 export type QlogIndex = {
   format: "utmost-qlog-index/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1077,7 +1077,7 @@ export type QlogIndexMetric = {
 /** What held the sender of each log back. */
 export type QlogLimits = {
   format: "utmost-qlog-limits/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1123,7 +1123,7 @@ export type QlogLimitsTraces = {
 /** What broke the rules in each log. */
 export type QlogLint = {
   format: "utmost-qlog-lint/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1161,7 +1161,7 @@ export type QlogLintTraces = {
 /** Frames of one stream in a row: [stream, frames, bytes, first_ms, last_ms], times since the first request. */
 export type QlogRibbon = {
   format: "utmost-qlog-ribbon/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1182,7 +1182,7 @@ export type QlogRibbon = {
 /** Each stream of each log. Times are milliseconds on the log's clock. */
 export type QlogStreams = {
   format: "utmost-qlog-streams/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1266,7 +1266,7 @@ export type QlogStreamsStream = {
 /** What happened on each connection: sentences, and each number in them. Times are milliseconds on the clock of their log. */
 export type QlogSummary = {
   format: "utmost-qlog-summary/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;

@@ -52,7 +52,7 @@ pub(crate) fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
         if networks.iter().any(|before| before.name == network.name) {
             let name = &network.name;
             return Err(Failure::BadInput(format!(
-                "network `{name}` stands twice; name each once"
+                "network `{name}` occurs twice; name each once"
             )));
         }
         networks.push(network);
@@ -142,7 +142,7 @@ fn listed<T: From<Scheme>>(
         }
         if names[..place].contains(name) {
             return Err(Failure::BadInput(format!(
-                "{flag}: `{name}` stands twice; name each once"
+                "{flag}: `{name}` occurs twice; name each once"
             )));
         }
         let found = match *name {
@@ -185,7 +185,7 @@ pub(crate) const MIGRATE: Choices<Spare> = &[
     ("new", "To a connection that the client opens when a response moves", Spare::New),
     (
         "expected",
-        "As idle if a response moved in an earlier visit, otherwise as new",
+        "Like idle if a response moved in an earlier visit, otherwise like new",
         Spare::Expected,
     ),
 ];
@@ -194,15 +194,14 @@ pub(crate) const DELIVERY_ORDERS: Choices<DeliveryOrder> = &[
     ("stream", "The bytes of each stream in their order, as in QUIC", DeliveryOrder::Stream),
     (
         "connection",
-        "All bytes in the order in which the server first sent them, as over TCP: a late one holds back everything \
-         that was sent after it, on any stream",
+        "All bytes in the order in which the server first sent them, as over TCP: a late byte holds back everything that was sent after it, on any stream",
         DeliveryOrder::Connection,
     ),
 ];
 
 /// The versions of HTTP over which a page can be loaded.
 pub(crate) const HTTP_VERSIONS: Choices<HttpVersion> = &[
-    ("1.1", "HTTP/1.1 over TLS and the system's TCP, six connections a host", HttpVersion::Http1),
+    ("1.1", "HTTP/1.1 over TLS and the system's TCP, six connections per host", HttpVersion::Http1),
     ("2", "HTTP/2 over TLS and the system's TCP, one connection", HttpVersion::Http2),
     ("3", "HTTP/3 over QUIC, one connection", HttpVersion::Http3),
 ];

@@ -21,7 +21,7 @@ pub enum End {
     /// The transport cannot continue.
     #[error("{0}")]
     Transport(quiche::Error),
-    #[error("nothing came for too long")]
+    #[error("nothing arrived for too long")]
     Silence,
     /// quiche does not report the cause.
     #[error("closed")]

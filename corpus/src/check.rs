@@ -44,8 +44,7 @@ pub fn check(page: &Page) -> Vec<Problem> {
     if problems.0.is_empty()
         && let Some(circle) = discovery::circle(page)
     {
-        let cause =
-            format!("waits for itself ({}); break the circle", discovery::describe(&circle));
+        let cause = format!("waits for itself ({}); break the cycle", discovery::describe(&circle));
         problems.add(format!("resources[{}].trigger", circle[0]), cause);
     }
     problems.0
@@ -142,8 +141,7 @@ fn check_urls(page: &Page, problems: &mut Problems) {
     for (index, resource) in page.resources.iter().enumerate() {
         if let Some(before) = first.insert((resource.origin, resource.url.as_str()), index) {
             let cause = format!(
-                "{:?} is the URL of resources[{before}] too, and a server tells resources apart \
-                 by URL; give one of them another, such as with a query",
+                "{:?} is the URL of resources[{before}] too, and a server distinguishes resources by URL; give one of them another, such as with a query",
                 resource.url
             );
             problems.add(format!("resources[{index}].url"), cause);
@@ -204,7 +202,7 @@ impl Here<'_> {
         if derived != it.kind {
             let (is, says, mime) = (it.kind.name(), derived.name(), &it.mime);
             let cause =
-                format!("is {is}, but the MIME type {mime:?} says {says}; correct one of them");
+                format!("is {is}, but the MIME type {mime:?} means {says}; correct one of them");
             self.wrong("kind", cause);
         }
     }
@@ -222,7 +220,10 @@ impl Here<'_> {
             let key = format!("chunks[{number}].at_ms");
             self.check_time(&key, chunk.at_ms);
             if chunk.at_ms < before_ms {
-                self.wrong(&key, format!("is {}, before the chunk above; sort them", chunk.at_ms));
+                self.wrong(
+                    &key,
+                    format!("is {}, before the previous chunk; sort them", chunk.at_ms),
+                );
             }
             before_ms = chunk.at_ms;
         }
@@ -242,13 +243,10 @@ impl Here<'_> {
         let it = self.resource;
         let (document, kind) = (self.index == 0, it.kind.name());
         if it.main != document {
-            self.wrong("main", "must be true for the document, resources[0], and for it alone");
+            self.wrong("main", "must be true for the document, resources[0], and only for it");
         }
         if (it.trigger.on == Event::Nav) != document {
-            self.wrong(
-                "trigger.on",
-                "must be nav for the document, resources[0], and for it alone",
-            );
+            self.wrong("trigger.on", "must be nav for the document, resources[0], and only for it");
         }
         if it.script.is_some() && it.kind != Kind::Js {
             self.wrong("script", format!("is for js, but the kind is {kind}; remove it"));
@@ -308,7 +306,7 @@ impl Here<'_> {
                 format!("is {byte}, but resource {} has {} decoded bytes", of.id, of.decoded_len()),
             ),
             (Event::Bytes, Some(_)) | (_, None) => {}
-            (_, Some(_)) => self.wrong("trigger.byte", "is for `bytes` alone; remove it"),
+            (_, Some(_)) => self.wrong("trigger.byte", "is only for `bytes`; remove it"),
         }
     }
 }

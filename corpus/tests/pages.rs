@@ -140,7 +140,7 @@ fn wrong_roles_and_sizes() -> Vec<Wrong> {
         (
             "/resources/3/chunks/0/at_ms",
             json!(9),
-            "resources[3].chunks[1].at_ms: is 5, before the chunk above",
+            "resources[3].chunks[1].at_ms: is 5, before the previous chunk",
             false,
         ),
     ]

@@ -72,7 +72,7 @@ impl Drawing for Distribution {
         let beyond = all.clone().filter(|it| !(low..=high).contains(*it)).count();
         let beyond = match beyond {
             0 => String::new(),
-            beyond => format!(" The axis ends before {beyond} of {} speedups.", all.count()),
+            beyond => format!(" The axis excludes {beyond} of {} speedups.", all.count()),
         };
         format!(
             "The share of pages whose speedup over {baseline} is at most that on the logarithmic axis: the farther right a line, the better. Left of ×1 are the pages that a scheme makes slower. The other schemes are behind each one, in grey.{beyond}"

@@ -29,7 +29,7 @@ pub enum PngError {
     NotBuilt,
     /// Without a font, the figure would have no text.
     #[error(
-        "no font found on this system: install one (for example the package fonts-dejavu-core), or keep the SVG"
+        "no font was found on this system: install one (for example the package fonts-dejavu-core), or keep the SVG"
     )]
     NoFont,
     /// The SVG is not from this crate, or is damaged.

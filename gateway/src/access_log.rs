@@ -148,7 +148,7 @@ impl Writer {
         let lost = self.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
             (self.report)(&format!(
-                "{path}: {lost} lines are missing, because they came faster than they could be written"
+                "{path}: {lost} lines are missing, because they arrived faster than they could be written"
             ));
         }
         let was_broken = std::mem::replace(&mut self.is_broken, result.is_err());
@@ -265,7 +265,7 @@ mod tests {
         writer.run(&coming);
         writer.tell(Err(io::Error::other("again")));
         let expected = [
-            "/dev/full: 2 lines are missing, because they came faster than they could be written",
+            "/dev/full: 2 lines are missing, because they arrived faster than they could be written",
             "/dev/full: lines are missing: No space left on device (os error 28)",
         ];
         assert_eq!(*said.lock().expect("whole"), expected);

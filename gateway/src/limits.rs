@@ -203,7 +203,7 @@ mod tests {
             beyond: "the client waits",
         },
         Row {
-            what: "requests that are taken back before the server has seen them",
+            what: "requests that are cancelled before the server has seen them",
             over: "HTTP/2",
             scope: Scope::Connection,
             limit: Limit::Written(|it| it.streams.to_string()),

@@ -195,7 +195,7 @@ impl Incoming {
                 self.admit_extension(extension, length, is_first)
             }
             (FrameKind::Headers, _) if self.is_tunnel => {
-                unexpected("HEADERS behind the HEADERS of an extended CONNECT (RFC 9114, 4.4)")
+                unexpected("HEADERS after the HEADERS of an extended CONNECT (RFC 9114, 4.4)")
             }
             (FrameKind::Headers, Phase::Header | Phase::Content)
                 if length <= context.limits.headers_payload_bytes =>
@@ -293,9 +293,10 @@ impl Incoming {
             self.data_frames.push(length);
         }
         match self.content_length {
-            Some(announced) if self.content_bytes > announced => {
-                malformed(self.stream, "more content than content-length says (RFC 9114, 4.1.2)")
-            }
+            Some(announced) if self.content_bytes > announced => malformed(
+                self.stream,
+                "more content than content-length announces (RFC 9114, 4.1.2)",
+            ),
             _ => Ok(Treatment::Pass),
         }
     }
@@ -354,7 +355,10 @@ impl Incoming {
         // method is unknown here.
         let may_be_bodiless = self.role == Role::Client && self.content_bytes == 0;
         if self.content_length.is_some_and(|said| said != self.content_bytes) && !may_be_bodiless {
-            return malformed(stream, "less content than content-length says (RFC 9114, 4.1.2)");
+            return malformed(
+                stream,
+                "less content than content-length announces (RFC 9114, 4.1.2)",
+            );
         }
         self.phase = Phase::Finished;
         events.push_back(Event::Finished { stream });

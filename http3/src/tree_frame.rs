@@ -104,7 +104,7 @@ impl TreeFrame {
     pub(crate) fn parse(form: Form, payload: &[u8]) -> Result<Self, Error> {
         let mut octets = Octets::with_slice(payload);
         let Some(frame) = Self::read(form, &mut octets).filter(|_| octets.cap() == 0) else {
-            return Code::Frame.fail("PRIORITY has another length than its types say");
+            return Code::Frame.fail("PRIORITY has a different length than its types require");
         };
         if frame.element == frame.parent && frame.element != Named::Absent {
             return Code::Frame.fail("PRIORITY puts an element below itself (RFC 7540, 5.3.1)");
@@ -138,7 +138,7 @@ impl TreeFrame {
                 Code::Frame.fail("PRIORITY puts a request below a later one or itself")
             }
             (Named::Absent, _) => self.event(TreeNode::Element(Element::Stream(stream)), reach),
-            _ => Code::Frame.fail("PRIORITY of something else than the stream it is on"),
+            _ => Code::Frame.fail("PRIORITY of an element other than its own stream"),
         }
     }
 

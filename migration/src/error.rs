@@ -27,7 +27,7 @@ pub enum Error {
     #[error("the destination belongs to another application")]
     Foreign,
     /// The answer names a connection that neither end proposed.
-    #[error("the answer names a destination that nobody proposed")]
+    #[error("the answer names a destination that was not proposed")]
     OtherDestination,
     /// A second MIGRATE of one response.
     #[error("a response migrates twice")]
@@ -36,7 +36,7 @@ pub enum Error {
     #[error("MIGRATE answers a question that was not asked")]
     Unasked,
     /// The offset contradicts the bytes that were sent or received.
-    #[error("MIGRATE or a continuation names an offset that cannot be")]
+    #[error("MIGRATE or a continuation names an impossible offset")]
     Offset,
     /// A request whose content is incomplete.
     #[error("a request that is not complete cannot migrate")]

@@ -43,7 +43,7 @@ pub enum GateError {
         "`{0}` is not a push gate; there are: preempt, strict, throttle:BYTES, eager-fifo:BYTES, shuffle:SEED"
     )]
     Unknown(String),
-    #[error("`throttle:0` lets nothing go before the document: write `strict`")]
+    #[error("`throttle:0` sends nothing before the document: write `strict`")]
     Closed,
 }
 

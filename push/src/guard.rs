@@ -19,7 +19,7 @@ pub enum Forbidden {
     #[error("it varies on everything (Vary: *)")]
     VariesOnEverything,
     /// It varies on an unknown field.
-    #[error("it varies on {0}, which the client's next request may have otherwise")]
+    #[error("it varies on {0}, which may differ in the client's next request")]
     VariesOn(String),
     /// It varies on cookies, which are unknown.
     #[error("it varies on cookies, and {0}")]
@@ -34,7 +34,7 @@ pub enum Forbidden {
     #[error("it is private, and {0}")]
     Private(UnknownCookies),
     /// Another host's.
-    #[error("it is another host's")]
+    #[error("it belongs to another host")]
     OtherHost,
 }
 
@@ -51,7 +51,7 @@ pub enum UnknownCookies {
     #[error("the scope of cookie `{0}` is not declared")]
     Undeclared(String),
     /// A cookie that applies only to the resource, so that the request for the page would not show it.
-    #[error("cookie `{0}` would not have come with the page's request")]
+    #[error("cookie `{0}` would not have been sent with the page's request")]
     Unseen(String),
 }
 
@@ -297,9 +297,8 @@ mod tests {
     fn only_what_varies_on_known_fields_is_pushed() {
         let unknown = "push []";
         let no_scope = "it varies on cookies, and their scope is not declared";
-        let other = |field| {
-            format!("it varies on {field}, which the client's next request may have otherwise")
-        };
+        let other =
+            |field| format!("it varies on {field}, which may differ in the client's next request");
         let everything = "it varies on everything (Vary: *)";
         let rows: [(Option<&str>, bool, String); 16] = [
             (None, false, unknown.into()),
@@ -434,7 +433,7 @@ mod tests {
                 &[],
                 "/api/x",
                 &hidden,
-                "it varies on cookies, and cookie `api` would not have come with the page's request",
+                "it varies on cookies, and cookie `api` would not have been sent with the page's request",
             ),
             (
                 "new=1",

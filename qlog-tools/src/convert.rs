@@ -89,7 +89,7 @@ pub enum ConvertError {
     #[error("{0}")]
     Write(#[from] io::Error),
     /// The file has fewer traces.
-    #[error("{file}: no trace {wanted} in it, only {traces}; `utmost qlog check` numbers them")]
+    #[error("{file}: has no trace {wanted}, only {traces}; `utmost qlog check` numbers them")]
     NoTrace {
         /// The file.
         file: String,

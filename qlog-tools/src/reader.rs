@@ -49,13 +49,13 @@ use sniff::Sniffed;
 pub use sniff::is_har;
 pub use tshark::read_tshark;
 
-const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); what could be unpacked was read";
+const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); it was read as far as it could be unpacked";
 const ONE_SEPARATOR: &str =
-    "a record separator stands before the first record only; the others were read as lines";
+    "a record separator precedes only the first record; the others were read as lines";
 /// An incompletely copied archive lacks a part of the log.
-const CUT: &str = "the compressed data ends early; what could be unpacked was read";
+const CUT: &str = "the compressed data ends early; it was read as far as it could be unpacked";
 /// Nothing of the file is missing: its writer did not finish it.
-pub(crate) const ENDS_EARLY: &str = "the file ends early; what came before was read";
+pub(crate) const ENDS_EARLY: &str = "the file ends early; it was read up to its end";
 
 /// How to read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,8 +87,7 @@ pub enum Unread {
     Empty,
     /// Nothing in it is a qlog header or event.
     #[error(
-        "not a qlog: none of its {records} records is a header or an event; it begins with {begins}; \
-         what is read is JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
+        "not a qlog: none of its {records} records is a header or an event; it begins with {begins}; the formats are JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
     )]
     NotQlog {
         /// How many records there were.
@@ -105,8 +104,7 @@ pub enum Unread {
     TooMuchText,
     /// It has more bytes than its reader accepts.
     #[error(
-        "has more than {0} MiB without its compression: cut it to one page load, or leave out events other than of packets, frames \
-         and HTTP/3"
+        "has more than {0} MiB without its compression: cut it to one page load, or keep only events of packets, frames and HTTP/3"
     )]
     TooLong(u64),
     /// A JSON document without a list of traces or events.

@@ -124,7 +124,8 @@ impl<'a> Replay<'a> {
         page: Option<&'a PageGraph>,
     ) -> Result<Self, ReplayError> {
         if trace.scheduler_calls().is_empty() {
-            let cause = "no calls of a scheduler (utmost:scheduler): it needs the log of `utmost serve --qlog`";
+            let cause =
+                "no scheduler calls (utmost:scheduler): this needs a log of `utmost serve --qlog`";
             return Err(ReplayError { file: trace.file.clone(), cause: cause.to_owned() });
         }
         let catalogue = Catalogue::default();
@@ -175,7 +176,7 @@ impl<'a> Replay<'a> {
             return self.take_over(scheme, *in_group);
         }
         let Some((_, scheduler)) = &mut self.ordering else {
-            return Err("the log does not say which scheme orders: name it".to_owned());
+            return Err("the log does not name its scheme: name it".to_owned());
         };
         if let Call::Pick(picked) = call {
             return check_pick(scheduler, *picked);
@@ -278,7 +279,7 @@ mod tests {
         let silent = LOG.trim().split_once('\n').unwrap().1;
         assert_eq!(
             trees(silent, None, &[9]).unwrap_err(),
-            "a.sqlog: at 1 ms: the log does not say which scheme orders: name it"
+            "a.sqlog: at 1 ms: the log does not name its scheme: name it"
         );
         assert_eq!(
             trees(silent, Some("srpt"), &[9]).unwrap_err(),
@@ -295,7 +296,7 @@ mod tests {
             "a.sqlog: at 5 ms: `heaven` is not an element: use `root`, `placeholder N` or `stream N`"
         );
         let error = trees("{\"time\":0,\"name\":\"a:b\",\"data\":{}}", None, &[9]).unwrap_err();
-        assert!(error.starts_with("a.sqlog: no calls of a scheduler"), "{error}");
+        assert!(error.starts_with("a.sqlog: no scheduler calls"), "{error}");
     }
 
     #[test]

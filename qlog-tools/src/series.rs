@@ -45,10 +45,13 @@ pub struct Column {
 /// The first columns of every row.
 pub const FIRST_COLUMNS: [Column; 3] = [
     Column { name: "log", about: "the file, or the name that it was given" },
-    Column { name: "side", about: "who wrote the log: `client`, `server`, `network`, `unknown`" },
+    Column {
+        name: "side",
+        about: "the side that wrote the log: `client`, `server`, `network`, `unknown`",
+    },
     Column {
         name: "shift_ms",
-        about: "what to add to the times of the row to have them on the client's clock; 0 without the log of the other end",
+        about: "what to add to the times of the row to convert them to the client's clock; 0 without the log of the other end",
     },
 ];
 

@@ -382,7 +382,8 @@ impl Trace {
         let left_out = self.repairs.iter().filter(|it| it.leaves_out);
         let left_out: Vec<String> = left_out.map(Repair::in_words).collect();
         let what = left_out.join("; ");
-        (!left_out.is_empty()).then(|| format!("{}: not all of it was read: {what}", self.label()))
+        (!left_out.is_empty())
+            .then(|| format!("{}: only part of it was read: {what}", self.label()))
     }
 
     /// Events whose body could not be read.

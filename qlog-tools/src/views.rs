@@ -13,7 +13,7 @@ pub struct View {
 }
 
 const NO_FRAMES: &str = "no STREAM frames logged";
-const NO_FRAMES_AT_ALL: &str = "no STREAM frames logged: its packets are logged without what was in them, as quinn does; \
+const NO_FRAMES_AT_ALL: &str = "no STREAM frames logged: its packets are logged without their frames, as quinn does; \
      only a log of the other end, or of another stack, can tell";
 const NO_STREAM_DATA: &str = "no STREAM frames logged: its packets carried other frames only";
 const NO_LENGTHS: &str =
@@ -24,14 +24,14 @@ const NO_BODIES: &str =
 const NO_TRANSFERS: &str = "no request streams in the log";
 const UNFINISHED: &str = "no response finished";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
-const IN_ORDER: &str = "TCP hands bytes over in order, so the log does not tell which of them waited for a lost packet: compare \
+const IN_ORDER: &str = "TCP hands bytes over in order, so the log does not show which of them waited for a lost packet: compare \
      loads over several versions of HTTP";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
-pub(crate) const CLIENTS: &str = "a client's log says what arrived, not what held the server back: name the server's log, \
-     or say whose it is with --vantage";
-pub(crate) const BETWEEN: &str = "a log from the network says what passed there, not what held the server back: name the \
-     server's log, or say whose it is with --vantage";
-pub(crate) const WHOSE: &str = "the log does not say which side wrote it: say it with --vantage";
+pub(crate) const CLIENTS: &str = "a client's log shows what arrived, not what held the server back: name the server's log, \
+     or name its side with --vantage";
+pub(crate) const BETWEEN: &str = "a log from the network shows what passed there, not what held the server back: name the \
+     server's log, or name its side with --vantage";
+pub(crate) const WHOSE: &str = "the log does not show which side wrote it: name it with --vantage";
 pub(crate) const NO_SENT: &str = "no sent packets logged";
 pub(crate) const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
 
@@ -146,7 +146,7 @@ pub fn packets_lost(trace: &Trace) -> Option<u64> {
 pub fn losses(trace: &Trace, words: &str) -> String {
     let Some(lost) = packets_lost(trace) else { return "losses not logged".to_owned() };
     let counted = if trace.counts.knows_losses && lost > 0 {
-        " (its metrics count them, and do not say which)"
+        "(its metrics count them, but do not number them)"
     } else {
         ""
     };
@@ -243,7 +243,7 @@ mod tests {
         trace.counts.knows_losses = true;
         assert_eq!(losses(&trace, "lost"), "0 lost");
         trace.counts.packets_lost = 8;
-        let expected = "8 lost (its metrics count them, and do not say which)";
+        let expected = "8 lost(its metrics count them, but do not number them)";
         assert_eq!(losses(&trace, "lost"), expected);
     }
 }

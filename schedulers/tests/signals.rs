@@ -202,7 +202,7 @@ fn a_scheme_that_no_client_can_signal_says_why_and_which_can() {
     let message = |name: &str| find_scheme(name).unwrap().client_half().err().unwrap().to_string();
     assert_eq!(
         message("srpt"),
-        "no client can signal scheme `srpt`: a client does not know at a request how long the response is; these can be \
+        "no client can signal scheme `srpt`: a client does not know when it makes a request how long the response is; these can be \
          signalled: rr, wrr, fifo, dfifo, firefox, p+, s+, spdyrr, bucket, bucket-html, zeroweight, rfc9218, strict, \
          spdy, bucket7, weighted-incremental, mixed, kway, lifo, random, tree"
     );

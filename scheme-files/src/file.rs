@@ -179,7 +179,7 @@ fn name(scheme: &FileScheme) -> Result<String, Fault> {
         return Fault::at(at, format!("name \"{name}\" must have {form}"));
     }
     if RESERVED.contains(&name.as_str()) {
-        return Fault::at(at, format!("`{name}` stands for other schemes; choose another name"));
+        return Fault::at(at, format!("`{name}` denotes other schemes; choose another name"));
     }
     if !scheme.replaces_built_in && REGISTRY.iter().any(|built_in| built_in.name == *name) {
         let remedy = "choose another name, or write replaces_built_in = true";
@@ -264,7 +264,7 @@ fn parent_of(
         all.iter().skip(above.len()).any(|it| it.get_ref().name.get_ref() == parent.get_ref());
     if is_later {
         let name = parent.get_ref();
-        let cause = format!("group `{name}` must stand in the file before the groups below it");
+        let cause = format!("group `{name}` must precede the groups below it in the file");
         return Fault::at(parent.span().start, format!("{cause}; no group is below itself"));
     }
     element(parent, above)
@@ -305,7 +305,8 @@ fn rules(
     for it in read {
         let at = it.span().start;
         if rules.iter().any(|(rule, _)| rule.when.is_empty()) {
-            let cause = "an earlier [[place]] has no `when` and takes every resource: put it last";
+            let cause =
+                "an earlier [[place]] has no `when` and matches every resource: put it last";
             return Fault::at(at, cause);
         }
         let place = it.get_ref();

@@ -64,8 +64,7 @@ pub(crate) fn warnings(
 pub(crate) fn self_signed(hosts: &[String], pin: &str) -> String {
     let names = [&["localhost".to_owned()], hosts].concat().join(", ");
     format!(
-        "no --cert: using a self-signed certificate for {names}, valid for 30 days; Chromium takes it with \
-         --ignore-certificate-errors-spki-list={pin}"
+        "no --cert: using a self-signed certificate for {names}, valid for 30 days; Chromium accepts it with --ignore-certificate-errors-spki-list={pin}"
     )
 }
 

@@ -213,7 +213,7 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
         println!("{}", printable(&fault.to_string()));
     }
     match faults.0.len() {
-        0 => println!("nothing is wrong: the server can start"),
+        0 => println!("no mistakes: the server can start"),
         1 => return Err(Failure::bad_input("1 mistake: the server does not start")),
         count => {
             return Err(Failure::BadInput(format!("{count} mistakes: the server does not start")));
@@ -298,7 +298,9 @@ fn reload(arguments: Arguments, port: u16, first: Identity, watching: &Watching)
     let own = arguments.cert.is_empty().then_some(first);
     Box::new(move |server| {
         if let Some(Err(error)) = access_log.as_ref().map(Reopen::reopen) {
-            eprintln!("--access-log: not opened again, lines go on to the old file: {error}");
+            eprintln!(
+                "--access-log: not reopened, lines are still written to the old file: {error}"
+            );
         }
         let changed = loaded(&arguments, own.as_ref()).and_then(|(mut renewal, _)| {
             renewal.options.alt_svc_port = Some(port);
@@ -308,8 +310,8 @@ fn reload(arguments: Arguments, port: u16, first: Identity, watching: &Watching)
             Ok(renewal)
         });
         match &changed {
-            Ok(_) => eprintln!("reloaded: new connections use the present files"),
-            Err(error) => eprintln!("not reloaded, everything stays as it was: {error}"),
+            Ok(_) => eprintln!("reloaded: new connections use the current files"),
+            Err(error) => eprintln!("not reloaded, nothing has changed: {error}"),
         }
         changed.ok()
     })

@@ -69,7 +69,7 @@ impl Explore {
                 return Err(format!("{name}: {signals} is not ignore, obey or override"));
             };
             if candidates.iter().any(|before| before.name == *name) {
-                return Err(format!("{name} is there twice"));
+                return Err(format!("{name} occurs twice"));
             }
             let scheme = find(scheme).map_err(|error| error.to_string())?;
             candidates.push(Candidate { name: name.clone(), scheme, signals: *signals });

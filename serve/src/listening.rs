@@ -88,7 +88,7 @@ impl Listening {
         for (place, address) in all.iter().enumerate() {
             if address.port() != 0 && all[..place].contains(address) {
                 return Err(Failure::BadInput(format!(
-                    "--listen {address} is there twice; name it once"
+                    "--listen {address} occurs twice; name it once"
                 )));
             }
         }

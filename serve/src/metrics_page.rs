@@ -95,7 +95,7 @@ fn answer(method: &Method, path: &str, metrics: &Metrics) -> Response<Full<Bytes
             (StatusCode::SERVICE_UNAVAILABLE, "draining\n".to_owned())
         }
         "/health" => (StatusCode::OK, "ok\n".to_owned()),
-        _ => (StatusCode::NOT_FOUND, "only /metrics and /health are here\n".to_owned()),
+        _ => (StatusCode::NOT_FOUND, "only /metrics and /health exist here\n".to_owned()),
     };
     let mut response = Response::new(Full::from(text));
     *response.status_mut() = status;

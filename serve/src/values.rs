@@ -104,8 +104,8 @@ pub fn choice<T: Clone + Send + Sync>(choices: Choices<T>) -> impl TypedValuePar
 /// How a server uses signals.
 pub const SIGNALS: Choices<SignalUse> = &[
     ("obey", "The client's signals place its streams", SignalUse::Obey),
-    ("ignore", "The server places streams by what it knows of the page", SignalUse::Ignore),
-    ("override", "The client's signals add to what the server knows", SignalUse::Override),
+    ("ignore", "The server places streams by its knowledge of the page", SignalUse::Ignore),
+    ("override", "The client's signals add to the server's knowledge", SignalUse::Override),
 ];
 
 /// A host name for a certificate: letters, digits, `-` and dots, perhaps with a leading `*.`; or an IP address.

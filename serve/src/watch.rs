@@ -80,7 +80,7 @@ impl Watching {
         let is_written = self.access_log.is_none_or(|it| it.finish(LOG_PATIENCE));
         if !is_written {
             eprintln!(
-                "the access log does not end: its last lines are missing, because nobody takes them"
+                "the access log cannot be finished: its last lines are missing, because nothing reads them"
             );
         }
     }

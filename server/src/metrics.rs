@@ -205,13 +205,13 @@ impl Metrics {
             ),
             (
                 "utmost_responses_overdue_total",
-                "Responses given up because their clients did not take them.",
+                "Responses given up because their clients did not accept them.",
                 &self.overdue,
             ),
             ("utmost_body_bytes_total", "Bytes of bodies that were sent.", &self.body_bytes),
             (
                 "utmost_backend_requests_total",
-                "Requests passed on to backends.",
+                "Requests forwarded to backends.",
                 &self.backend_requests,
             ),
             ("utmost_tunnels_opened_total", "WebSockets that opened.", &self.tunnels_opened),

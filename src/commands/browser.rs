@@ -179,7 +179,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     if arguments.film && arguments.which.browser != Name::Chromium {
-        let why = "--film: only Chromium says when a picture was taken; leave it out, or use --browser chromium";
+        let why = "--film: only Chromium records when a picture was taken; leave it out, or use --browser chromium";
         return Err(Failure::BadInput(why.into()));
     }
     let networks = values::networks(&arguments.networks)?;

@@ -195,7 +195,7 @@ const SEND_BUFFER_MODELS: Choices<SendBufferModel> = &[
     ("fifo", "Bytes between scheduler and transport, first in, first out", SendBufferModel::Fifo),
     (
         "delay",
-        "Every request but the document's comes late by the time that a full buffer takes to drain: probably how the \
+        "Every request except the document's is late by the time that a full buffer takes to drain: probably how the \
          paper emulated a buffer. On engine ideal",
         SendBufferModel::Delay,
     ),
@@ -206,7 +206,7 @@ const WEIGHTS: Choices<Weights> = &[
     (
         "web",
         "As the web's pages by numbers of resources and bytes (HTTP Archive); the pages of a site share what one counts, and \
-         examples made by hand count nothing. `utmost corpus stats` shows the weights",
+         handmade examples count nothing. `utmost corpus stats` shows the weights",
         Weights::Web,
     ),
 ];
@@ -221,8 +221,7 @@ const METADATA: Choices<Metadata> = &[
     ),
     (
         "full",
-        "Everything that the page says, also what is above the fold, which the metrics reward and no server knows by \
-         itself",
+        "All facts of the page, also what is above the fold, which the metrics reward and no server knows by itself",
         Metadata::Full,
     ),
 ];

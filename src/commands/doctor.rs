@@ -47,7 +47,7 @@ fn host_and_port(text: &str) -> Result<(String, u16), String> {
     let host = values::host(host.trim_matches(['[', ']'])).ok();
     host.zip(port).ok_or_else(|| {
         format!(
-            "`{text}`: use a host, perhaps with a port, for example www.example.com or localhost:4433"
+            "`{text}`: use a host, optionally with a port, for example www.example.com or localhost:4433"
         )
     })
 }

@@ -144,7 +144,7 @@ pub(crate) struct Arguments {
 
 const CONFIRMING: Choices<&'static dyn Engine> = &[
     ("wire", "The real server and client over UDP on loopback", engines::WIRE),
-    ("browser", "Chromium and the real server, as `utmost browser` has them", engines::BROWSER),
+    ("browser", "Chromium and the real server, as in `utmost browser`", engines::BROWSER),
 ];
 
 fn share(text: &str) -> Result<f64, String> {
@@ -285,7 +285,7 @@ pub(super) fn counting(bar: &ProgressBar) -> impl Fn(Step) + Sync {
 fn host(arguments: &Arguments) -> Result<Option<&str>, Failure> {
     let Arguments { host, policy, export, .. } = arguments;
     if host.is_some() && policy.is_none() && export.is_none() {
-        let cause = "--host says for which host a policy or an export is: add --policy or --export";
+        let cause = "--host names the host of a policy or an export: add --policy or --export";
         return Err(Failure::BadInput(cause.to_owned()));
     }
     Ok(host.as_deref())

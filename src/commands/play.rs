@@ -132,8 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let own = arguments.server.is_none();
     let delivery_order = arguments.delivery_order;
     if !own && delivery_order == DeliveryOrder::Connection {
-        let cause = "--delivery-order connection: the order in which another process first sends is not known; leave out \
-                     --server";
+        let cause = "--delivery-order connection: the send order of another process is not known; leave out --server";
         return Err(Failure::BadInput(cause.to_owned()));
     }
     let visits = if let Some(server) = arguments.server {

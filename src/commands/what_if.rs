@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     bar.finish_and_clear();
     values::none_failed(orders.iter().map(|it| &it.scheme))?;
     if replays.iter().all(|replay| replay.differs.is_none()) {
-        let cause = "the page of this log does not load over the link that was derived from it: nothing can be said";
+        let cause = "the page of this log does not load over the link that was derived from it: there is no result";
         return Err(Failure::Elsewhere(cause.to_owned()));
     }
     if arguments.json {
@@ -207,11 +207,14 @@ fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {
             best.order
         ));
     } else if alike.len() == replays.len() && alike.len() > 1 {
-        sentences
-            .push(format!("The log's {responses} come so in every order that was tried: {differ}"));
+        sentences.push(format!(
+            "The log's {responses} arrive like this in every order that was tried: {differ}"
+        ));
     } else {
-        sentences
-            .push(format!("The log's {responses} come as under {}: {differ}", alike.join(" or ")));
+        sentences.push(format!(
+            "The log's {responses} arrive as under {}: {differ}",
+            alike.join(" or ")
+        ));
     }
     let [log_ms, repeat_ms] =
         [derived.recorded.byte_index_ms, best.byte_index_ms].map(|it| it.atf.or(it.all));

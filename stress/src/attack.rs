@@ -52,13 +52,13 @@ const EXCESSIVE_LOAD: u64 = 0x107;
 pub const ATTACKS: &[Attack] = &[
     Attack {
         name: "unread-responses",
-        text: "5 connections with 200 requests each, whose responses nobody reads",
+        text: "5 connections with 200 requests each, whose responses are never read",
         codes: &[EXCESSIVE_LOAD],
         way: Way::Quic(|files| Box::new(slow::UnreadResponses(files.to_vec()))),
     },
     Attack {
         name: "slow-heads",
-        text: "5 connections with 200 requests each, whose heads come a byte at a time",
+        text: "5 connections with 200 requests each, whose heads arrive one byte at a time",
         codes: &[EXCESSIVE_LOAD],
         way: Way::Quic(|_| Box::new(slow::SlowHeads::default())),
     },
@@ -70,13 +70,13 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "first-packets",
-        text: "2000 first packets a second, of clients that never answer",
+        text: "2000 first packets per second, from clients that never answer",
         codes: &[],
         way: Way::Quic(|_| Box::new(floods::FirstPackets)),
     },
     Attack {
         name: "rapid-reset",
-        text: "requests that are taken back at once (CVE-2023-44487)",
+        text: "requests that are cancelled at once (CVE-2023-44487)",
         codes: &[EXCESSIVE_LOAD],
         way: Way::Quic(|files| Box::new(floods::RapidReset(first(files)))),
     },
@@ -88,7 +88,7 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "unknown-frames",
-        text: "a flood of frames of no known type on the control stream",
+        text: "a flood of frames of unknown types on the control stream",
         codes: &[EXCESSIVE_LOAD],
         way: Way::Quic(|_| Box::new(floods::ControlFrames::unknown())),
     },
@@ -124,31 +124,31 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "sent-on",
-        text: "downloads of which somebody sends a datagram on from another address each 100 ms",
+        text: "downloads of which an attacker forwards a datagram from another address every 100 ms",
         codes: &[],
         way: Way::Quic(|files| Box::new(wandering::SentOn(wandering::Wandering(first(files))))),
     },
     Attack {
         name: "tcp-garbage",
-        text: "over TLS, bytes that are not a request, from 5 clients that come back",
+        text: "over TLS, bytes that are not a request, from 5 clients that reconnect",
         codes: &[],
         way: Way::Tcp(5, |_| Box::new(Repeating::garbage())),
     },
     Attack {
         name: "tcp-handshakes",
-        text: "60 connections over TCP with the beginning of a handshake of TLS",
+        text: "60 connections over TCP with the beginning of a TLS handshake",
         codes: &[],
         way: Way::Tcp(60, |_| Box::new(Repeating::handshake())),
     },
     Attack {
         name: "tcp-comebacks",
-        text: "60 clients over TCP that leave after the handshake of TLS, and come back at once",
+        text: "60 clients over TCP that leave after the TLS handshake and reconnect at once",
         codes: &[],
         way: Way::Tcp(60, |_| Box::new(Handshake)),
     },
     Attack {
         name: "tcp-heads",
-        text: "60 connections of HTTP/1.1 whose heads come a byte at a time",
+        text: "60 connections of HTTP/1.1 whose heads arrive one byte at a time",
         codes: &[],
         way: Way::Tcp(60, |asked| Box::new(Repeating::head(asked))),
     },
@@ -160,13 +160,13 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "tcp-unread-responses",
-        text: "60 connections of HTTP/2 with 100 requests each, whose responses nobody reads",
+        text: "60 connections of HTTP/2 with 100 requests each, whose responses are never read",
         codes: &[],
         way: Way::Tcp(60, |asked| Box::new(Http2::unread(asked))),
     },
     Attack {
         name: "h2-rapid-reset",
-        text: "requests of HTTP/2 that are taken back at once (CVE-2023-44487)",
+        text: "requests of HTTP/2 that are cancelled at once (CVE-2023-44487)",
         codes: &[CALM],
         way: Way::Tcp(5, |asked| Box::new(Http2::resets(asked))),
     },
@@ -202,7 +202,7 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "h2-large-heads",
-        text: "20 connections of HTTP/2 whose heads of 3900 fields are larger than a head may be",
+        text: "20 connections of HTTP/2 whose heads, of 3900 fields, are too large",
         codes: &[CALM],
         way: Way::Tcp(20, |asked| Box::new(Http2::large_heads(asked, 3900))),
     },

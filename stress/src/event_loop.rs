@@ -58,13 +58,13 @@ pub enum StressError {
     )]
     Silent(SocketAddr),
     #[error(
-        "{address}: answers {path} for the host {authority} without success; name a file that it has with --path, and a host that its certificate names with --host"
+        "{address}: answers {path} for the host {authority} without success; name one of its files with --path, and a host of its certificate with --host"
     )]
     NoFile { address: SocketAddr, path: String, authority: String },
     #[error("process {0}: not there")]
     NoProcess(u32),
     #[error(
-        "{0}: needs a backend that takes part; give --backend ADDR:PORT, and start the server with --upstream http://ADDR:PORT --websockets"
+        "{0}: needs a backend that participates; give --backend ADDR:PORT, and start the server with --upstream http://ADDR:PORT --websockets"
     )]
     NoBackend(&'static str),
     #[error(

@@ -125,7 +125,7 @@ fn an_attack_on_websockets_says_when_none_reaches_the_backend_or_there_is_none()
     let alone = Target::new("127.0.0.1:1".parse().expect("an address"), Vec::new(), None);
     let refused = run(&alone.expect("on this machine"), attack, Duration::from_secs(1));
     let message = refused.expect_err("no backend").to_string();
-    assert!(message.starts_with("tunnels-idle: needs a backend that takes part"), "{message}");
+    assert!(message.starts_with("tunnels-idle: needs a backend that participates"), "{message}");
 }
 
 /// A soak of four seconds, in which the server's process is this one.

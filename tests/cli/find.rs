@@ -106,7 +106,7 @@ fn a_log_is_asked_about_on_its_own_link_unless_another_is_named() {
     let shown = stdout_of(&["find", &log, "--networks", "lte", "--details"]);
     for words in [
         "client.sqlog on lte",
-        "assumed of client.sqlog, because its source does not say it:",
+        "assumed for client.sqlog, because its source does not contain it:",
         "the log's order is most like ",
         "a log does not say what is above the fold: all of the page counts",
     ] {
@@ -366,7 +366,10 @@ fn a_recording_is_read_and_its_assumptions_are_said() {
     let decoded =
         "1 responses have no recorded size on the wire (a cache or a service worker answered)";
     assert!(shown.contains(decoded), "{shown}");
-    assert!(shown.contains("\nassumed of home, because its source does not say it:\n"), "{shown}");
+    assert!(
+        shown.contains("\nassumed for home, because its source does not contain it:\n"),
+        "{shown}"
+    );
     assert!(shown.contains("names no initiators"), "{shown}");
     let document = answer(&[&har, "--networks", "3g"]);
     let assumptions = document["by_resource"][0]["assumptions"].as_array().expect("assumptions");

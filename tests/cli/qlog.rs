@@ -287,10 +287,7 @@ fn a_set_that_nothing_in_the_log_belongs_to_is_refused() {
     let output =
         utmost(&["qlog", "index", &log("client.sqlog"), "--page", "gentelella-index"]).output();
     let line = only_line(&output.expect("runs"), 2);
-    assert!(
-        line.ends_with("nothing in the log is of the set that --page or --set names"),
-        "{line}"
-    );
+    assert!(line.ends_with("nothing in the log belongs to the set of --page or --set"), "{line}");
 }
 
 #[test]

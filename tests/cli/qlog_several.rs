@@ -197,7 +197,7 @@ fn a_log_without_frames_is_one_reason_and_a_failure() {
     for command in ["streams", "index", "ribbon", "hol", "compare"] {
         let line = only_line(&utmost(&["qlog", command, &log]).output().expect("runs"), 2);
         let reason =
-            "quinn.sqlog: no STREAM frames logged: its packets are logged without what was in them";
+            "quinn.sqlog: no STREAM frames logged: its packets are logged without their frames";
         assert!(line.contains(reason), "{command}: {line}");
     }
     let (code, text, _) = ran(&["streams", &log, "--json"]);

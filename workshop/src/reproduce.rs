@@ -95,7 +95,7 @@ fn list(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&output::table(&["name", "what", "source"], &[1, 2], rows).to_string())?;
     let summary = SOURCES.split_once("-->\n").and_then(|(_, made)| made.split_once("\n\n"));
     output::line(&format!(
-        "\nWhat holds of the sources, of which docs/sources.md has each row:\n\n{}",
+        "\nWhat holds of the sources, whose rows are in docs/sources.md:\n\n{}",
         summary.map_or("", |it| it.0)
     ))
 }

@@ -282,7 +282,7 @@ fn show_soak(soaked: &Soaked) -> Result<(), Failure> {
     output::line(&output::table(&header, &[], rows).to_string())?;
     let seen = &soaked.seen;
     output::line(&format!(
-        "{} bodies of {} MB, {} uploads, {} requests taken back; {} connections, {} of them resumed; {} new addresses",
+        "{} bodies of {} MB, {} uploads, {} requests cancelled; {} connections, {} of them resumed; {} new addresses",
         seen.bodies,
         seen.body_bytes / 1_000_000,
         seen.uploads,

@@ -53,7 +53,7 @@ fn over_tcp(patient: &Patient, stream: TcpStream) -> Result<Tcp, PlayError> {
             answer: answer_of(patient, &mut tls).map_err(|it| plainly(&it)),
         },
         Err(error) => Tcp {
-            certificate: Err(format!("no handshake of TLS: {error}")),
+            certificate: Err(format!("no TLS handshake: {error}")),
             answer: Err("no TLS".to_owned()),
         },
     })
@@ -110,14 +110,14 @@ fn answer_of(patient: &Patient, tls: &mut SslStream<TcpStream>) -> io::Result<(u
     while !head.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
         let bytes = tls.read(&mut buffer)?;
         if bytes == 0 || head.len() > HEAD_BYTES {
-            return Err(io::Error::other("what came is not a head of HTTP/1.1"));
+            return Err(io::Error::other("the answer is not an HTTP/1.1 head"));
         }
         head.extend(&buffer[..bytes]);
     }
     let head = String::from_utf8_lossy(&head);
     let mut lines = head.split("\r\n").take_while(|it| !it.is_empty());
     let status = lines.next().and_then(|it| it.split(' ').nth(1)?.parse().ok());
-    let status = status.ok_or_else(|| io::Error::other("what came is not a head of HTTP/1.1"))?;
+    let status = status.ok_or_else(|| io::Error::other("the answer is not an HTTP/1.1 head"))?;
     let fields = lines.filter_map(|it| it.split_once(':'));
     let values = fields.filter(|(name, _)| name.eq_ignore_ascii_case("alt-svc"));
     Ok((status, values.map(|(_, value)| value.trim().to_owned()).collect()))

@@ -19,7 +19,7 @@ pub fn package(page: &Page, cache: &Path) -> Result<Fetched, RecordError> {
             "was recorded from an archive with SHA-256 {digest}, but {named} now has {}",
             fetched.sha256
         ))),
-        None => Err(refused("does not say the SHA-256 of its package; record it again")),
+        None => Err(refused("does not give the SHA-256 of its package; record it again")),
     }
 }
 

@@ -40,8 +40,7 @@ impl RecordError {
     /// A page load that did not end before the deadline.
     pub(crate) fn never_silent(what: &str) -> Self {
         Self::Page(format!(
-            "{what} has not loaded and fallen silent within 60 s; a page that goes on asking for \
-             more cannot be recorded"
+            "{what} has not loaded and fallen silent within 60 s; a page that never stops requesting more cannot be recorded"
         ))
     }
 

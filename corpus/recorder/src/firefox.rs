@@ -146,7 +146,7 @@ fn visit_in(
     let report = session.call("script.evaluate", &expression)?;
     let fetches = fetches(session.events());
     let Some(report) = report["result"]["value"].as_str() else {
-        return Err(format!("the page cannot be asked: {report}").into());
+        return Err(format!("the page cannot be queried: {report}").into());
     };
     Ok(Visited { fetches, report: report.to_owned(), film: Vec::new() })
 }

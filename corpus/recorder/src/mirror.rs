@@ -110,7 +110,7 @@ impl Mirror {
         let url = asked.as_str();
         if answer.method != "GET" {
             let cause =
-                format!("is requested by {}; only GET can be answered again", answer.method);
+                format!("is requested with {}; only GET can be answered again", answer.method);
             return Err(refused(url, &(cause + ": record a page without it")));
         }
         if answer.from_worker {
@@ -204,10 +204,10 @@ fn document<'a>(url: &str, page: &Url, by_url: &Answers<'a>) -> Result<&'a Answe
         return Err(refused(url, &format!("leads to another host; record {} itself", end.url)));
     }
     match end.status {
-        None => Err(refused(url, "did not answer; is it there?")),
+        None => Err(refused(url, "did not answer; does it exist?")),
         Some(200) if Kind::of_mime(&end.mime) == Kind::Html => Ok(end),
         Some(200) => Err(refused(url, &format!("is {}; only HTML is a page", end.mime))),
-        Some(status) => Err(refused(url, &format!("answers {status}; name a page that is there"))),
+        Some(status) => Err(refused(url, &format!("answers {status}; name a page that exists"))),
     }
 }
 
@@ -221,7 +221,7 @@ fn end_of_redirects<'a>(
         let next = plain(to).and_then(|it| by_url.get(&it));
         end = match next {
             Some(next) if steps <= by_url.len() => next,
-            _ => return Err(refused(&answer.url, "redirects, and never arrives")),
+            _ => return Err(refused(&answer.url, "redirects without end")),
         };
         steps += 1;
     }
@@ -367,14 +367,14 @@ mod tests {
         let posted = Answer { method: "POST".to_owned(), ..answer(url, "", "") };
         let worker = Answer { from_worker: true, ..answer(url, "", "") };
         for (page, more, cause) in [
-            (url, vec![status(Some(404))], "answers 404; name a page that is there"),
-            (url, vec![status(None)], "did not answer; is it there?"),
+            (url, vec![status(Some(404))], "answers 404; name a page that exists"),
+            (url, vec![status(None)], "did not answer; does it exist?"),
             (
                 url,
                 vec![redirect(url, other), answer(other, "text/html", "")],
                 "leads to another host; record https://elsewhere.example/ itself",
             ),
-            (url, vec![redirect(url, url)], "redirects, and never arrives"),
+            (url, vec![redirect(url, url)], "redirects without end"),
             (
                 PAGE,
                 vec![redirect(url, other), answer(other, "image/png", "")],

@@ -80,7 +80,7 @@ impl Program {
             Self::Chromium(it) if is_filmed => it.filmed_visit(url, SILENCE),
             Self::Chromium(it) => it.visit(url, SILENCE),
             Self::Firefox(_) if is_filmed => Err(RecordError::Browser(
-                "Firefox has no pictures of a load with their times; film in Chromium".into(),
+                "Firefox records no pictures of a load with times; use Chromium for films".into(),
             )),
             Self::Firefox(it) => it.visit(url, SILENCE),
         }
@@ -237,9 +237,9 @@ fn problem(resource: &PageResource, fetch: &Fetch) -> Option<String> {
         let protocol = if fetch.protocol.is_empty() { "no protocol" } else { &fetch.protocol };
         Some(format!("{url} came over {protocol}, not h3"))
     } else if status != *expected && !is_expected_error {
-        Some(format!("{url} gave {status}, not {expected}"))
+        Some(format!("{url} has status {status}, not {expected}"))
     } else {
-        ended_ms(fetch).is_none().then(|| format!("{url} did not come"))
+        ended_ms(fetch).is_none().then(|| format!("{url} did not arrive"))
     }
 }
 

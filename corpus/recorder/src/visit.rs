@@ -180,7 +180,7 @@ fn compare<'a>(page: &Page, seen: impl Iterator<Item = (&'a str, Option<u16>, &'
     let mut visit = Visit::default();
     for (path, status, protocol) in seen {
         let Some((expected_status, asked)) = expected.get_mut(&plain(path)) else {
-            visit.wrong.push(format!("{path} is not of the page"));
+            visit.wrong.push(format!("{path} does not belong to the page"));
             continue;
         };
         *asked = true;
@@ -188,7 +188,7 @@ fn compare<'a>(page: &Page, seen: impl Iterator<Item = (&'a str, Option<u16>, &'
         visit.over_http3 += usize::from(protocol == "h3");
         if status != Some(*expected_status) {
             let status = status.map_or("nothing".to_owned(), |it| it.to_string());
-            visit.wrong.push(format!("{path} gave {status}, not {expected_status}"));
+            visit.wrong.push(format!("{path} has status {status}, not {expected_status}"));
         } else if *expected_status >= 400 {
             visit.expected_errors += 1;
         }

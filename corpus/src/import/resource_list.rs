@@ -75,7 +75,7 @@ pub(super) fn resource_list(
     let mut ids: BTreeMap<&str, usize> = BTreeMap::new();
     for (id, (path, _)) in list.iter().enumerate() {
         if ids.insert(path, id).is_some() {
-            return refuse(format!("resources: {path:?} is there twice"));
+            return refuse(format!("resources: {path:?} occurs twice"));
         }
     }
     let mut notes = Vec::new();

@@ -29,7 +29,7 @@ const TABLES: [Table; 5] = [
     },
     Table {
         heading: "`[[route]]`",
-        about: "Rules for some paths. The first route that fits decides.",
+        about: "Rules for some paths. The first matching route applies.",
         source: include_str!("file.rs"),
         name: "FileRoute",
     },

@@ -274,7 +274,7 @@ fn target<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Erro
             return Ok(Some(to));
         }
         Err(format!(
-            "redirect \"{}\" must be a path or a URL, perhaps with a * at its end: write \"/new/*\" or \"https://example.com/*\"",
+            "redirect \"{}\" must be a path or a URL, optionally with a * at its end: write \"/new/*\" or \"https://example.com/*\"",
             to.escape_default()
         ))
     })
@@ -284,7 +284,7 @@ fn redirect_status<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u16>, D
     checked(value, |status: u16| match status {
         301 | 302 | 303 | 307 | 308 => Ok(Some(status)),
         _ => Err(format!(
-            "status {status} is not one of redirects: use 308 or 301 for ever, 307 or 302 for now, 303 for another page"
+            "status {status} is not one of redirects: use 308 or 301 for permanent ones, 307 or 302 for temporary ones, 303 for another page"
         )),
     })
 }
@@ -313,13 +313,13 @@ fn host<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error>
         let authority = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
         let bare = http3::host(authority.split('/').next().unwrap_or_default());
         if text.parse::<Ipv6Addr>().is_ok() {
-            Err(format!("host \"{text}\": an IPv6 address stands in brackets: write \"[{text}]\""))
+            Err(format!("host \"{text}\": an IPv6 address needs brackets: write \"[{text}]\""))
         } else if !is_host(bare) {
             Err(format!(
                 "host \"{text}\" is not a name or an address: write \"example.com\" or \"[::1]\""
             ))
         } else if bare != text {
-            Err(format!("host \"{text}\" must have no scheme, port or path: write \"{bare}\""))
+            Err(format!("host \"{text}\" must not have a scheme, port or path: write \"{bare}\""))
         } else {
             Ok(Some(text))
         }
@@ -432,8 +432,7 @@ fn client_has<'de, D: Deserializer<'de>>(value: D) -> Result<CacheEvidence, D::E
     checked(value, |said: Vec<FileHas>| {
         if said.is_empty() {
             return Err(
-                "client_has is empty: remove it, or add a way to know, such as \"cache-digest\""
-                    .into(),
+                "client_has is empty: remove it, or add a method, such as \"cache-digest\"".into(),
             );
         }
         let has = |it| said.contains(&it);
@@ -474,7 +473,7 @@ fn cache_control<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, 
             return Ok(Some(said));
         }
         Err(format!(
-            "cache_control \"{said}\" must say how long, such as \"max-age=3600\" or \"no-cache\""
+            "cache_control \"{said}\" must contain a duration, such as \"max-age=3600\" or \"no-cache\""
         ))
     })
 }

@@ -31,7 +31,7 @@ pub(super) fn checked(table: BTreeMap<String, FileValues>) -> Result<HeaderMap, 
             return Err(wrong(remedy));
         }
         if fields.contains_key(&name) {
-            return Err(wrong("is there twice: names are the same in upper and lower case"));
+            return Err(wrong("occurs twice: names are the same in upper and lower case"));
         }
         let values = match values {
             FileValues::One(value) => vec![value],
@@ -64,7 +64,7 @@ fn check(name: &str, value: &str) -> Result<(), String> {
 /// The alternative for a field that this server sets itself.
 fn own(name: &str) -> Option<&'static str> {
     match name {
-        "priority" => Some("belongs to the order: write urgency in [route.resource.\"/PATH\"]"),
+        "priority" => Some("controls the order: write urgency in [route.resource.\"/PATH\"]"),
         "date" | "age" => Some("is different in each response: remove it"),
         "content-length" | "server" | "via" | "alt-svc" | "etag" | http3::SCHEME_FIELD => {
             Some("is made by the server: remove it")
@@ -130,7 +130,7 @@ mod tests {
             ),
             (
                 "priority = \"u=1\"",
-                "x.toml: line 6: headers \"priority\" belongs to the order: write urgency in [route.resource",
+                "x.toml: line 6: headers \"priority\" controls the order: write urgency in [route.resource",
             ),
             (
                 "\"a b\" = \"1\"",

@@ -7,7 +7,7 @@ pub(super) fn malformed(path: &str) -> Option<&'static str> {
     if !path.starts_with('/') {
         Some("must begin with /")
     } else if path.strip_suffix('*').unwrap_or(path).contains('*') {
-        Some("must have its * at the end, where it stands for everything that follows")
+        Some("must have its * at the end, where it matches everything that follows")
     } else if path.contains(|it: char| it.is_whitespace() || it.is_control() || it == '#') {
         Some("must not have white space or #: percent-encode them")
     } else {

@@ -61,7 +61,7 @@ impl Config {
         let has_backend = matches!(self.site, ConfigSite::Upstream(_))
             || self.routes.iter().any(|it| it.upstream().is_some());
         let line = places.in_limits("upstream").filter(|_| !has_backend)?;
-        Some((line, "limits.upstream does nothing without an upstream".to_owned()))
+        Some((line, "limits.upstream has no effect without an upstream".to_owned()))
     }
 
     /// Why directives have no effect: no page uses signals in a way that respects them. Without `signals` in `[site]`, they are
@@ -76,8 +76,8 @@ impl Config {
             && unless(|it| *it == SignalUse::Override);
         let facts = says(|it| it.facts != Metadata::default()) && unless(|it| it.uses_knowledge());
         let causes = [
-            (priorities, "directives do nothing unless signals = \"override\""),
-            (facts, "facts of resources do nothing where signals = \"obey\""),
+            (priorities, "directives have no effect unless signals = \"override\""),
+            (facts, "facts of resources have no effect where signals = \"obey\""),
         ];
         causes.into_iter().filter(|it| it.0).map(|it| it.1)
     }
@@ -104,13 +104,13 @@ fn idle(
 ) -> Vec<(&'static str, String)> {
     let (pushes, most) = (pushes(route), route.max_concurrent_pushes.unwrap_or(MAX_CONCURRENT));
     let by_backend = by == Answering::Backend;
-    let no_push = "does nothing, because this route pushes nothing";
-    let no_backend = "does nothing: it needs the fields of a backend, and no backend answers here";
-    let at_once = "does nothing for files, which are ready at once: add early_hints_for_files = true to send them all the same";
-    let hinted = "does nothing here: a backend takes time, and early hints go out meanwhile";
-    let no_hint = "does nothing: the route has no hints";
+    let no_push = "has no effect, because this route pushes nothing";
+    let no_backend = "has no effect: it needs the fields of a backend, and no backend answers here";
+    let at_once = "has no effect for files, which are ready at once: add early_hints_for_files = true to send them anyway";
+    let hinted = "has no effect here: a backend takes time, and early hints are sent meanwhile";
+    let no_hint = "has no effect: the route has no hints";
     let not_stale =
-        "does nothing, because nothing reports stale copies: add cache-digest to client_has";
+        "has no effect, because nothing reports stale copies: add cache-digest to client_has";
     let limits = route.max_concurrent_pushes.is_some();
     let stale = route.conditional.not_modified;
     let hints_files = !route.early_hints.is_empty() && by == Answering::Directory;

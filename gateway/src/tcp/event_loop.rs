@@ -82,7 +82,7 @@ pub enum StartError {
     #[error("{0}")]
     Tls(#[from] TlsError),
     #[error(
-        "TCP congestion control {0:?}: the system does not have it; use one of `sysctl net.ipv4.tcp_available_congestion_control`, or load it (`modprobe tcp_{0}`)"
+        "TCP congestion control {0:?}: the system does not have it; use one listed by `sysctl net.ipv4.tcp_available_congestion_control`, or load it (`modprobe tcp_{0}`)"
     )]
     CongestionControl(String),
 }

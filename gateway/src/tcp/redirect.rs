@@ -23,7 +23,7 @@ use tokio::net::TcpStream;
 
 /// The response to plain HTTP at the HTTPS port.
 const WRONG_PORT: &str =
-    "This port speaks HTTPS. Ask for the same address with https:// in place of http://.\n";
+    "This port serves HTTPS. Request the same address with https:// instead of http://.\n";
 
 /// Redirects a client to `https` at this port.
 pub(super) async fn serve(

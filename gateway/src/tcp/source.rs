@@ -40,7 +40,7 @@ pub(super) struct OfSite {
 
 /// The rest of a body will not arrive: a file has become shorter, or a backend has disconnected.
 #[derive(Debug, thiserror::Error)]
-#[error("the rest of the body does not come")]
+#[error("the rest of the body does not arrive")]
 pub(super) struct Broken;
 
 impl Source {

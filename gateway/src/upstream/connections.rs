@@ -314,8 +314,7 @@ fn untrusted(error: &HandshakeError<Stream>) -> BackendFailure {
     let verdict = error.ssl().map(SslRef::verify_result);
     BackendFailure::Unreachable(match verdict {
         Some(Err(why)) => format!(
-            "its certificate is not trusted ({why}): it must name the host of the address, and come from a CA of the \
-             system or of `upstream_ca` (--upstream-ca)"
+            "its certificate is not trusted ({why}): it must name the host of the address, and be issued by a CA of the system or of `upstream_ca` (--upstream-ca)"
         ),
         _ => format!("TLS: {error}"),
     })

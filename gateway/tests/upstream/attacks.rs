@@ -189,7 +189,7 @@ fn a_request_that_waits_too_long_for_its_turn_is_a_503() {
     let _first = hold(proxy.address, &[unread("/silent")]);
     let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
     assert_eq!((got.status, got.field("retry-after"), got.finished), (503, Some("1"), true));
-    assert!(proxy.told().contains("GET /a: too many requests under way"), "{}", proxy.told());
+    assert!(proxy.told().contains("GET /a: too many requests in progress"), "{}", proxy.told());
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub fn schedule_scheme(bracket: &Bracket, name: &str) -> Scheme {
         places.entry(*resource).or_default().push(place);
     }
     let places = Arc::new(places);
-    let about = "An order that was searched for, packet by packet";
+    let about = "An order found by search, packet by packet";
     Scheme::new(name, about, "docs/bounds.md", move |_, _| {
         let half = Follows { places: Arc::clone(&places), open: BTreeMap::new() };
         Ok(Halves::of_server("no client knows the order", half))

@@ -19,7 +19,7 @@ pub(super) const INDEX: &str = "index.html";
 pub struct Advice {
     /// The findings, in sentences: one for each page and network.
     pub found: Vec<String>,
-    /// Resources that need another priority than browsers give them, the most important first.
+    /// Resources that need a priority other than the browser's, the most important first.
     pub lines: Vec<Line>,
     /// Pages whose responses should announce resources early.
     pub documents: Vec<Document>,

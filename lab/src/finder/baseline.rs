@@ -181,7 +181,7 @@ impl Change {
             _ => "unknown, because too few loads finished".to_owned(),
         };
         let stale = if self.is_stale {
-            "; the page has changed, and what was found then is not the best for it now: ask again"
+            "; the page has changed, and the earlier answer is not the best for it now: run the search again"
         } else {
             ""
         };
@@ -239,8 +239,7 @@ mod tests {
             page("c", &near(100.0), "hero", "2"),
         ];
         let told = told(&before, &now);
-        let stale =
-            "the page has changed, and what was found then is not the best for it now: ask again";
+        let stale = "the page has changed, and the earlier answer is not the best for it now: run the search again";
         assert!(told[0].ends_with(stale), "{told:?}");
         assert!(told[1..].iter().all(|it| !it.contains("changed")), "{told:?}");
     }

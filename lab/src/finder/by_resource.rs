@@ -357,7 +357,7 @@ impl ByResource {
         }
         if self.resources.is_empty() {
             sentences = vec![format!(
-                "{}: no resource needs another priority than browsers give it.",
+                "{}: no resource needs a priority other than the browser's.",
                 self.page
             )];
         }
@@ -377,7 +377,9 @@ impl ByResource {
             format!("{page}: a priority for {it}: it gains in some recordings of the page and not in others.")
         });
         let late = listed(&self.late).map(|it| {
-            format!("{page}: all priorities, because with them a visible image comes later: {it}.")
+            format!(
+                "{page}: all priorities, because with them a visible image arrives later: {it}."
+            )
         });
         unsure.into_iter().chain(late).collect()
     }

@@ -47,7 +47,7 @@ impl Default for Goal {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum GoalError {
-    #[error("no metric is named `{0}`; there are seen, {names}", names = names())]
+    #[error("no metric is named `{0}`; use one of seen, {names}", names = names())]
     Metric(String),
     #[error("`{0}`: a weight is a positive number, as in byte_index:2,first_render:1")]
     Weight(String),

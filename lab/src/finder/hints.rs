@@ -168,7 +168,7 @@ impl ByHints {
                 Verdict::Unsure => {
                     format!(" Unsure:{}", super::words::doubt(judgement, self.networks.len()))
                 }
-                _ => " That is not better beyond chance, or less than 1 %.".to_owned(),
+                _ => "That is within chance, or less than 1 %.".to_owned(),
             };
             sentences.push(format!(
                 "{page} on {network}: with {what}, it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence}).{but}"

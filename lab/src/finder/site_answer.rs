@@ -48,7 +48,7 @@ impl SiteAnswer {
             (if is_unsure { Verdict::Unsure } else { Verdict::NothingBetter }, nothing(found))
         } else {
             let sentence =
-                "Unknown: too few loads finished, or nothing says what a visitor sees first.";
+                "Unknown: too few loads finished, or it is unknown what a visitor sees first.";
             (Verdict::Unknown, sentence.to_owned())
         };
         let mut left_out: Vec<String> = Vec::new();
@@ -103,9 +103,9 @@ fn harm(page: &ByResource, gain: &Gain) -> String {
     let slower = page.networks.iter().min_by(|one, other| one.ratio().total_cmp(&other.ratio()));
     let late = page.networks.iter().find_map(|it| it.noticed.too_late().zip(Some(&it.network)));
     let but = match (late, slower) {
-        (Some((what, network)), _) => format!("but {what} would come later on {network}"),
+        (Some((what, network)), _) => format!("but {what} would arrive later on {network}"),
         (None, Some(_)) if !page.late.is_empty() => {
-            "but a visible image would come later".to_owned()
+            "but a visible image would arrive later".to_owned()
         }
         (None, Some(slower)) => format!(
             "but {:.2} times as fast on {}, and a server does not know a visitor's network",
@@ -124,7 +124,7 @@ fn harm(page: &ByResource, gain: &Gain) -> String {
 
 fn unsure(page: &ByResource, gain: &Gain) -> String {
     format!(
-        "Keep {WHAT_YOU_HAVE} for now: with other priorities, {} may be {:.2} times as fast on {}, which is not sure.{}",
+        "Keep {WHAT_YOU_HAVE} for now: with other priorities, {} may be {:.2} times as fast on {}, which is uncertain.{}",
         page.page,
         gain.ratio(),
         gain.network,
@@ -138,7 +138,7 @@ fn nothing(found: &[ByResource]) -> String {
         several => format!("the {} pages", several.len()),
     };
     format!(
-        "Keep {WHAT_YOU_HAVE}: no response of {pages} gains by another priority than browsers give it."
+        "Keep {WHAT_YOU_HAVE}: no response of {pages} gains from a priority other than the browser's."
     )
 }
 
@@ -149,7 +149,7 @@ fn alike(found: &ByResource) -> Option<String> {
     let more = more(count);
     (count > 0).then(|| {
         format!(
-            "{}: {count} pages with its template were not loaded: {named}{more}. What only they name has no priority.",
+            "{}: {count} pages with its template were not loaded: {named}{more}. Resources that only they name have no priority.",
             found.page
         )
     })
@@ -176,7 +176,7 @@ fn others(page: &Page) -> Option<String> {
     let more = more(hosts.len());
     (!others.is_empty()).then(|| {
         format!(
-            "{}: {} of {} responses ({:.0} % of the bytes) come from others, whose servers decide: {named}{more}.",
+            "{}: {} of {} responses ({:.0} % of the bytes) come from other hosts, whose servers determine their order: {named}{more}.",
             page.name,
             others.len(),
             page.resources.len(),
@@ -216,7 +216,7 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         several => format!(" {several} loads did not finish."),
     };
     format!(
-        "{how}{unfinished} {} is taken to be {}. Loads are played back and not those of a browser.",
+        "{how}{unfinished} {}is assumed to be {}. Loads are played back, not those of a browser.",
         capitalised(WHAT_YOU_HAVE),
         question.server.model
     )
@@ -319,14 +319,13 @@ mod tests {
         );
         assert_eq!(
             sentence(&[("3g", 1.03, [0.98, 1.08])]),
-            "Keep what you have for now: with other priorities, home may be 1.03 times as fast on 3g, which is not sure. Another \
-             recording of the page, or chance, would turn that."
+            "Keep what you have for now: with other priorities, home may be 1.03 times as fast on 3g, which is uncertain. Another recording of the page, or chance, would reverse that."
         );
         let mut page = home(&[("3g", 1.0, [0.99, 1.01])]);
         page.resources.clear();
         assert_eq!(
             answered("rfc9218", vec![page]).sentence,
-            "Keep what you have: no response of home gains by another priority than browsers give it."
+            "Keep what you have: no response of home gains from a priority other than the browser's."
         );
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String 
 /// Why a better order does not count: it still shows something later.
 fn later(answer: &PageAnswer) -> String {
     let late = answer.noticed.too_late().filter(|_| answer.judgement.ratio > Some(1.0));
-    late.map_or(String::new(), |what| format!(" It does not count, because {what} comes later."))
+    late.map_or(String::new(), |what| format!("It does not count, because {what} arrives later."))
 }
 
 /// Why an answer is less precise than requested.
@@ -74,7 +74,7 @@ pub(super) fn doubt(judged: &JudgedCandidate, tests: usize) -> String {
     match judged.interval {
         None => " That is too few loads to tell.".to_owned(),
         Some([low, _]) if low <= 1.0 => {
-            " Another recording of the page, or chance, would turn that.".to_owned()
+            "Another recording of the page, or chance, would reverse that.".to_owned()
         }
         Some(_) => but(judged, tests),
     }
@@ -83,7 +83,7 @@ pub(super) fn doubt(judged: &JudgedCandidate, tests: usize) -> String {
 /// Names orders that cannot be chosen because loads are missing.
 pub(super) fn too_few(orders: BTreeSet<&str>) -> String {
     let named = orders.into_iter().collect::<Vec<_>>().join(", ");
-    let words = format!(" Not asked further, because a first load was far behind: {named}.");
+    let words = format!("Not tested further, because a first load was far behind: {named}.");
     if named.is_empty() { String::new() } else { words }
 }
 
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(
             words(1.02, [0.99, 1.05], Some(0.2)),
             "home on 3g: unsure. Over all resources, srpt is 1.020 times as fast as what you have (95 % interval 0.990 to 1.050, 9 \
-             pairs of loads). Another recording of the page, or chance, would turn that."
+             pairs of loads).Another recording of the page, or chance, would reverse that."
         );
         let why = words(1.1, [1.02, 1.2], Some(0.3));
         assert!(why.ends_with("chance can explain that (Holm's p 0.3000)."), "{why}");

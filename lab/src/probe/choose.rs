@@ -50,7 +50,7 @@ fn expect_success(target: &Target, path: &str, answer: &Answer) -> Result<(), Pr
     match answer.status {
         200..=299 => Ok(()),
         status => Err(ProbeError::Answer(format!(
-            "{}: {path}: status {status}; name a resource that it has with --path /PATH",
+            "{}: {path}: status {status}; name one of its resources with --path /PATH",
             target.address
         ))),
     }

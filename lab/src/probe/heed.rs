@@ -41,10 +41,10 @@ pub(super) fn incremental(runs: &[Run]) -> Heed {
     let [plain, measured] = [Kind::Control, Kind::Incremental]
         .map(|kind| Interval::of(&of(runs, kind, |run| run.begun_share)));
     let (verdict, why) = if measured.low >= SHARE_MIN && plain.high <= SEQUENTIAL_MAX {
-        let why = "incremental responses share, and others come one after another";
+        let why = "incremental responses share, and others follow one another";
         (Heeds::Heeds, why.to_owned())
     } else if measured.high <= SEQUENTIAL_MAX {
-        (Heeds::Ignores, "incremental responses come one after another".to_owned())
+        (Heeds::Ignores, "incremental responses follow one another".to_owned())
     } else if plain.low >= SHARE_MIN {
         let why = "all responses share, also those that are not incremental";
         (Heeds::Ignores, why.to_owned())
@@ -72,9 +72,10 @@ pub(super) fn updates(runs: &[Run]) -> Heed {
         let why = "a response that can wait did not wait long enough to become urgent";
         (Heeds::Inconclusive, why.to_owned())
     } else if measured.high <= IN_FLIGHT && kept_waiting.low >= SHARE_MIN {
-        (Heeds::Heeds, format!("before a response that became urgent {times} came of the others"))
+        (Heeds::Heeds, format!("{times} of the others came before a response that became urgent"))
     } else if updated.low >= SHARE_MIN {
-        let why = format!("a response that became urgent goes on waiting: {times} came before it");
+        let why =
+            format!("a response that became urgent continues to wait: {times} came before it");
         (Heeds::Ignores, why)
     } else if measured.low > IN_FLIGHT && updated.high < SHARE_MIN {
         let why = format!("a response that became urgent gains, but {times} still came before it");

@@ -183,7 +183,7 @@ fn run(target: &Target, kind: Kind, fetched: &Fetched) -> Result<Run, ProbeError
     let mut updates = trace.signals.iter().filter(|it| it.how == SignalKind::Update);
     let updated_us = updates.find(|it| it.element == late).map(|it| it.time_us);
     measure(kind, &trace.timeline, late, updated_us, target.body_bytes).ok_or_else(|| {
-        ProbeError::Answer(format!("{}: the late response did not come", target.address))
+        ProbeError::Answer(format!("{}: the late response did not arrive", target.address))
     })
 }
 

@@ -97,7 +97,7 @@ pub fn judge(runs: &[Run]) -> Finding {
     let left: Vec<f64> = runs.iter().filter(|it| it.kind != Kind::Updated).map(Run::left).collect();
     let inverse_share = Interval::of(&of(runs, Kind::Inverse, Run::others_share));
     let (verdict, why) = if median(&left).is_none_or(|left| left < LEFT_MIN) {
-        (Verdict::Inconclusive, "nearly everything had been sent when the late request came; name a larger resource with --path".to_owned())
+        (Verdict::Inconclusive, "nearly everything had been sent when the late request arrived; name a larger resource with --path".to_owned())
     } else {
         decide(control, urgent, inverse_share)
     };
@@ -123,7 +123,7 @@ fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verd
     }
     if urgent.high <= IN_FLIGHT && inverse_share.low >= SHARE_MIN {
         let why = format!(
-            "before a late urgent response {times_urgent} came of what could wait, before one like all others {times_control}"
+            "{times_urgent} of the responses that could wait came before a late urgent response, {times_control} before one like all others"
         );
         return (Verdict::Prioritizes, why);
     }

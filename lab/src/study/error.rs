@@ -24,7 +24,7 @@ pub enum StudyError {
     Network(#[from] NetworkError),
     #[error("{0}")]
     Impossible(String),
-    #[error("{0}; what is done is kept: the same command goes on from there")]
+    #[error("{0}; what is done is kept: the same command continues from there")]
     Record(FileError),
     #[error(transparent)]
     File(#[from] FileError),

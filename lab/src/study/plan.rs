@@ -264,8 +264,7 @@ impl Plan {
         }
         if self.send_buffer_model == SendBufferModel::Delay && self.engine.has_transport() {
             return impossible(format!(
-                "send buffer model delay: it is the time in which a buffer drains at a fixed rate, which engine \
-                 {engine} has not; use --engine ideal, or fifo"
+                "send buffer model delay: it is the time in which a buffer drains at a fixed rate, which engine {engine} does not have; use --engine ideal, or fifo"
             ));
         }
         self.engine.check(self)
@@ -314,7 +313,7 @@ impl Plan {
             return Ok(());
         }
         impossible(
-            "--weights web: none of these pages stands for pages of the web, as `utmost corpus stats` shows; name others, such as @web",
+            "--weights web: none of these pages represents pages of the web, as `utmost corpus stats` shows; name others, such as @web",
         )
     }
 
@@ -338,7 +337,7 @@ impl Plan {
         }
         self.looking_ahead().map_or(Ok(()), |name| {
             impossible(format!(
-                "--signals obey: `{name}` looks ahead in the page, which signals do not tell; use --signals ignore"
+                "--signals obey: `{name}` looks ahead in the page, which signals do not describe; use --signals ignore"
             ))
         })
     }

@@ -25,17 +25,17 @@ use url::Url;
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum WhatIfError {
     #[error(
-        "{0}: a server's log shows what was sent, not what came; name the client's log of this load"
+        "{0}: a server's log shows what was sent, not what arrived; name the client's log of this load"
     )]
     NotTheClients(String),
     #[error("{0}: {1}")]
     Empty(String, &'static str),
     #[error(
         "{0}: its times go back by {1:.0} ms: the order of events cannot be told; record a log with one clock, each event after the one \
-         before it (`utmost qlog check` says where it goes back)"
+         before it (`utmost qlog check` shows where it goes back)"
     )]
     Backwards(String, f64),
-    #[error("{0}: asks for other URLs than {1}; name logs of one page")]
+    #[error("{0}: requests other URLs than {1}; name logs of one page")]
     AnotherPage(String, String),
     #[error("{0}: {1}")]
     NoPage(String, ImportError),
@@ -109,7 +109,7 @@ impl Recorded {
 }
 
 /// Why the link cannot be determined.
-const TOO_LITTLE: &str = "too little came to tell the link; name the log of a load of at least some packets, in which it measured \
+const TOO_LITTLE: &str = "too little arrived to derive the link; name the log of a load of at least some packets, in which it measured \
                           round trips";
 
 /// A log that was cut early.
@@ -349,8 +349,7 @@ fn page_of(
     if needs_stand_in {
         resources.push(PageResource::plain(0, STAND_IN.to_owned(), "text/html".to_owned(), 1));
         assumptions.push(
-            "several requests came before the first byte of the first response: a document of one byte stands in for what \
-             made the client ask"
+            "several requests came before the first byte of the first response: a document of one byte represents the cause of the requests"
                 .to_owned(),
         );
     }
@@ -449,12 +448,12 @@ fn source(trace: &Trace) -> Source {
 
 fn says_nothing_of(trace: &Trace, has_set: bool, logs: usize) -> Vec<String> {
     let mut notes = vec![format!(
-        "a log does not say why a client asks: the cause of a request is the last event before it that can be one{}",
+        "a log does not show why a client makes a request: the cause of a request is the last event before it that can be one{}",
         if logs > 1 { format!(", and that fits all {logs} logs") } else { String::new() }
     )];
     if !has_set {
         notes.push(
-            "nothing says what is above the fold: name it with --page or --set to have it counted"
+            "what is above the fold is unknown: name it with --page or --set to have it counted"
                 .to_owned(),
         );
     }

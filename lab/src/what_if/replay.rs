@@ -90,7 +90,7 @@ fn nearest(
     chosen.assumptions.push(link::text(chosen.network()));
     let initial_window_packets = chosen.initial_window_packets;
     chosen.assumptions.push(format!(
-        "the way up is as fast as the way down, and {}",
+        "the uplink is as fast as the downlink, and {}",
         sender_text(chosen.sender, initial_window_packets)
     ));
     Ok(chosen)
@@ -103,7 +103,7 @@ fn sender_text(sender: Sender, initial_window_packets: usize) -> String {
             control.name()
         ),
         Sender::UnderWay(bytes) => format!(
-            "the server always has up to {bytes} bytes under way, the most that became readable in a round trip of the log"
+            "the server always has up to {bytes} bytes in flight, the most that became readable in a round trip of the log"
         ),
     }
 }

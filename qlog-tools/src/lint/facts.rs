@@ -85,8 +85,7 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
     }
     (!lacks.is_empty()).then(|| {
         format!(
-            "{} orders by what this log does not tell of each response ({}); give the log of the utmost server that sent them, \
-             which does, or judge by RFC 9218 (without --scheme)",
+            "{} orders by facts that this log does not have for each response ({}); give the log of the utmost server that sent them, which does, or judge by RFC 9218 (without --scheme)",
             scheme.name,
             lacks.join(", ")
         )

@@ -258,10 +258,8 @@ fn in_order_of_sending(trace: &Trace) -> Result<Frames<'_>, String> {
         })
         .collect();
     if frames.iter().any(|(_, number)| number.is_none()) {
-        return Err(
-            "a client's log without packet numbers does not tell in which order the server sent"
-                .to_owned(),
-        );
+        return Err("a client's log without packet numbers does not show the server's send order"
+            .to_owned());
     }
     frames.sort_by_key(|it| it.1);
     Ok(Box::new(frames.into_iter()))

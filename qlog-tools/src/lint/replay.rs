@@ -69,8 +69,7 @@ impl Judge {
     fn event(&mut self, time_us: u64, what: &What) -> Result<(), String> {
         let Some((_, scheduler)) = &mut self.ordering else {
             return Err(
-                "the log does not say from its start which scheme orders: name it (--scheme)"
-                    .to_owned(),
+                "the log does not name its scheme from the start: name it (--scheme)".to_owned()
             );
         };
         match *what {

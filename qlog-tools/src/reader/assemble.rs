@@ -13,7 +13,7 @@ use crate::trace::{StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
 
 const IMPOSSIBLE_FRAMES: &str =
     "STREAM frames without stream ID, or beyond the largest offset that QUIC has, were left out";
-const NO_SIDE: &str = "the vantage point is not given, and nothing tells it";
+const NO_SIDE: &str = "the vantage point is not given, and nothing shows it";
 const GUESSED_SIDE: &str =
     "the vantage point is not given; it was guessed from who sent requests or more data";
 const SIDE_OF_INITIAL: &str = "the vantage point is not given; the side that sent the first Initial packet was taken as the client";

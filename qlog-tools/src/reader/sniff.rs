@@ -74,10 +74,10 @@ fn one_a_line(text: &[u8]) -> Option<&'static str> {
     let is_line = serde_json::from_slice::<IgnoredAny>(line).is_ok();
     match (text.first(), is_whole && !is_line, rest.first()) {
         (Some(b'['), ..) if text[1..].trim_ascii_start().starts_with(b"{") => {
-            Some("`[{`: a list of records; write one a line with `jq -c '.[]' FILE`")
+            Some("`[{`: a list of records; write one per line with `jq -c '.[]' FILE`")
         }
         (Some(b'{'), true, Some(b'{')) => Some(
-            "several JSON values that are not a line each; write one a line with `jq -c . FILE`",
+            "several JSON values that are not one per line; write one per line with `jq -c . FILE`",
         ),
         _ => None,
     }

@@ -39,7 +39,7 @@ pub fn moved(traces: [&Trace; 2], summaries: [&Summary; 2]) -> Vec<String> {
     if let [Some(was), Some(is)] = [first, other].map(|it| it.held.as_ref().map(|it| it.cause)) {
         let [was_name, is_name] = [was, is].map(|it| it.name().replace('_', " "));
         sentences.push(if was == is {
-            format!("Both were held back by the same: {is_name}.")
+            format!("The same cause held both back: {is_name}.")
         } else {
             format!("{after} was held back by {is_name}, {before} by {was_name}.")
         });

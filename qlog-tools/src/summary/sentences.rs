@@ -107,7 +107,7 @@ impl Teller<'_> {
         let cuts = recovered.cuts();
         match held.cause {
             Cause::CongestionWindow if cuts == 0 => {
-                Some("no loss cut it, it had to grow".to_owned())
+                Some("no loss cut it, but it had to grow".to_owned())
             }
             Cause::CongestionWindow => Some(format!("losses cut it {}", times(cuts))),
             Cause::Loss => Some(format!(
@@ -200,7 +200,7 @@ impl Teller<'_> {
             let text = if share > 0.0 {
                 let share = percent(share);
                 format!(
-                    "At least {share} of the other end's packets never came: numbers are missing, and stream bytes with them."
+                    "At least {share} of the other end's packets never arrived: their numbers and stream bytes are missing."
                 )
             } else {
                 "This log does not show that a packet of the other end was lost.".to_owned()
@@ -232,7 +232,7 @@ impl Teller<'_> {
         };
         let vain = match (recovered.spurious, recovered.in_vain_bytes) {
             (Some(0), _) => "none of them had arrived".to_owned(),
-            (Some(spurious), _) => format!("{spurious} of them had arrived all the same"),
+            (Some(spurious), _) => format!("{spurious} of them had arrived anyway"),
             (None, Some(bytes)) => {
                 format!(
                     "which ones is not logged; of {again} bytes sent again, {bytes} had arrived"
@@ -375,12 +375,12 @@ fn subject(cause: Cause) -> &'static str {
         Cause::Reordering => "A congestion window cut because reordering was taken for loss",
         Cause::Queue => "A full path with a long queue (and so the congestion window)",
         Cause::ProbeTimeout => {
-            "Waiting for acknowledgements that did not come, until the probe timer expired,"
+            "Waiting for acknowledgements that did not arrive, until the probe timer expired,"
         }
         Cause::ConnectionFlowControl => "The client's receive window for the connection",
         Cause::StreamFlowControl => "The client's receive windows for streams",
         Cause::Pacing => "Pacing, while windows were open,",
-        Cause::Scheduler => "The scheduler, while bytes were there and windows open,",
+        Cause::Scheduler => "The scheduler, while bytes were available and windows open,",
         Cause::Nothing => "Nothing but its own sending",
     }
 }

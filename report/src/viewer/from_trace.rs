@@ -27,7 +27,7 @@ use qlog_tools::trace::{DATAGRAMS, StreamRole, Trace, Vantage};
 use qlog_tools::views;
 
 const NOT_ARRIVED: &str =
-    "a server's log does not say when data arrived; open the client's log, or both";
+    "a server's log does not show when data arrived; open the client's log, or both";
 
 impl Recording {
     /// The recording of `trace`, which must have been read with [`qlog_tools::trace::Detail::Full`]. If `trace` is a
@@ -353,8 +353,7 @@ fn remarks_of(trace: &Trace) -> Vec<String> {
     remarks.extend(views::missing(trace).into_iter().map(str::to_owned));
     let unfinished = Completions::of_finished(trace, |_| true).map_or(0, |it| it.1.len());
     if unfinished > 0 {
-        remarks
-            .push(format!("{unfinished} responses did not finish; the ByteIndex is without them"));
+        remarks.push(format!("{unfinished} responses did not finish; the ByteIndex excludes them"));
     }
     remarks
 }
@@ -366,8 +365,8 @@ fn causes(vantage: Vantage) -> BTreeMap<Mark, String> {
             "the earlier packet with these bytes was acknowledged: a spurious retransmission",
         ],
         _ => [
-            "an earlier packet with these bytes was lost: this one has a higher number than what came after the hole",
-            "all these bytes were there already: a spurious retransmission, or what it replaced came after all",
+            "an earlier packet with these bytes was lost: this one has a higher number than the packets after the hole",
+            "all these bytes had already arrived: a spurious retransmission, or the replaced packet arrived after all",
         ],
     };
     BTreeMap::from([

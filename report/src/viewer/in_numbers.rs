@@ -54,7 +54,7 @@ impl InNumbers {
             ("bytes of a burst", pacing.and_then(|it| it.burst_bytes.clone())),
             ("bytes of a packet sent", packets.sent.as_ref().and_then(|it| it.lengths.clone())),
             (
-                "bytes of a packet that came",
+                "bytes of a packet received",
                 packets.received.as_ref().and_then(|it| it.lengths.clone()),
             ),
         ];

@@ -34,7 +34,7 @@ pub(super) fn html_scheme() -> Scheme {
         signals: Language::Bucket,
         ..Scheme::new(
             "bucket-html",
-            "As bucket, with HTML in the critical bucket",
+            "Like bucket, with HTML in the critical bucket",
             PAPER,
             |args, _| {
                 let html = byte_with_critical_html;

@@ -14,7 +14,7 @@ pub(super) fn scheme() -> Scheme {
         signals: Language::None,
         ..Scheme::new(
             "cpl",
-            "Critical path length: first what the longest chain of requests hangs on (Polaris)",
+            "Critical path length: the start of the longest chain of requests first (Polaris)",
             "Netravali et al., Polaris: Faster Page Loads Using Fine-grained Dependency Tracking, NSDI 2016",
             |_, page| {
                 let Some(page) = page else {
@@ -26,7 +26,7 @@ pub(super) fn scheme() -> Scheme {
                     let longest_first = u64::MAX - path_us.unwrap_or(0);
                     Place::DEFAULT.rank(Rank::sequence(longest_first).then(arrival))
                 });
-                let cause = "a client does not know at a request what will depend on the response";
+                let cause = "a client does not know when it makes a request what will depend on the response";
                 Ok(Halves::of_server(cause, stays))
             },
         )

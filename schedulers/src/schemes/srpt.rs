@@ -17,7 +17,8 @@ pub(super) fn scheme() -> Scheme {
             "Shortest remaining first, by bytes left; of unknown length last",
             "Schrage, A Proof of the Optimality of the Shortest Remaining Processing Time Discipline, 1968",
             |_, _| {
-                let cause = "a client does not know at a request how long the response is";
+                let cause =
+                    "a client does not know when it makes a request how long the response is";
                 Ok(Halves::of_server(cause, Shortest::default()))
             },
         )

@@ -174,7 +174,7 @@ fn in_config(file: Option<&Path>, line: usize, error: impl Display) -> Failure {
 /// Pages whose documents are at different places.
 fn pages(names: &[String], file: Option<&Path>, line: usize) -> Result<Vec<Page>, Failure> {
     let key = if names.len() == 1 { "page" } else { "pages" };
-    let remedy = "a site of your own has root = \"DIR\" or upstream = \"URL\" in its place";
+    let remedy = "your own site has root = \"DIR\" or upstream = \"URL\" in its place";
     let mut pages: Vec<Page> = Vec::new();
     for name in names {
         let page = values::page(name).map_err(|error| match file {
@@ -186,7 +186,7 @@ fn pages(names: &[String], file: Option<&Path>, line: usize) -> Result<Vec<Page>
             let (host, path) = document(&page);
             let other = &other.name;
             return Err(Failure::BadInput(format!(
-                "{name}: its document is at {host}{path}, as that of page `{other}`"
+                "{name}: its document is at {host}{path}, like that of page `{other}`"
             )));
         }
         pages.push(page);

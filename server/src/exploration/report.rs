@@ -68,7 +68,7 @@ pub enum MemoryError {
     #[error("format {0} is not utmost-exploration/1; delete the file, or name another one")]
     Format(String),
     /// It describes other orders.
-    #[error("it is about {0}; delete the file, or name another one, to begin anew")]
+    #[error("it is about {0}; delete the file, or name another one, to start again")]
     Orders(String),
     /// Its sums do not fit.
     #[error("page {0}: its sums do not fit the orders; delete the file, or name another one")]
@@ -151,12 +151,12 @@ impl Exploration {
         match (page.evidence.best(), known) {
             (Some(best), _) => page.evidence.speedup(best).map(|it| words(best, it)),
             (None, Some((order, it))) => Some(format!(
-                "nothing is certainly better than what you have: {}",
+                "no order is significantly better than what you have: {}",
                 words(order, it)
             )),
             (None, None) => None,
         }
-        .unwrap_or_else(|| "too few visits to say anything".to_owned())
+        .unwrap_or_else(|| "too few visits for a result".to_owned())
     }
 }
 
@@ -203,8 +203,7 @@ mod tests {
     #[test]
     fn a_report_about_other_orders_is_refused() {
         let error = exploration("bucket").remember(visited().report()).unwrap_err();
-        let text =
-            "it is about what you have, dfifo; delete the file, or name another one, to begin anew";
+        let text = "it is about what you have, dfifo; delete the file, or name another one, to start again";
         assert_eq!(error.to_string(), text);
     }
 

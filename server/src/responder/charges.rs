@@ -8,7 +8,7 @@ use http3::{Code, StreamId};
 use std::time::Instant;
 
 /// Why the connection ends if its client sends too much useless data.
-const USELESS: &str = "too many bytes of no use";
+const USELESS: &str = "too many useless bytes";
 
 impl Responder {
     pub(super) fn count_control_bytes(&mut self, stream: StreamId, bytes: usize) {

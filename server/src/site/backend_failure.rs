@@ -9,7 +9,7 @@ use std::error::Error;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BackendFailure {
     /// Too many requests are in progress or waiting.
-    #[error("too many requests under way")]
+    #[error("too many requests in progress")]
     Busy,
     /// No server listens at the address, the name is unknown, or the server is not the intended one.
     #[error("cannot be reached: {0}")]
@@ -21,7 +21,7 @@ pub enum BackendFailure {
     #[error("not a proper response: {0}")]
     Improper(String),
     /// HTTP cannot express the request.
-    #[error("the request cannot be passed on: {0}")]
+    #[error("the request cannot be forwarded: {0}")]
     Unsayable(String),
     /// The client neither sends the body of its request nor reads the response.
     #[error("the client is too slow")]

@@ -51,7 +51,7 @@ impl Validity {
         if now < self.from {
             let date = http_date(self.from);
             return Some(format!(
-                "it is not valid before {date}: browsers refuse it until then; if that has passed, the clock here is wrong"
+                "it is not valid before {date}: browsers refuse it until then; if that is in the past, the clock here is wrong"
             ));
         }
         let days = self.until.duration_since(now).unwrap_or_default().as_secs() / DAY_S;

@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         if kept.nodes.len() < 2 && graph.nodes.len() > 1 {
             return Err(Failure::BadInput(format!(
-                "{again}: has none of the resources of {page}; name a second recording of the same page"
+                "{again}: has no resource in common with {page}; name a second recording of the same page"
             )));
         }
         graph = kept;

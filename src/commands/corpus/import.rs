@@ -44,7 +44,7 @@ pub(super) struct Arguments {
 fn about() -> String {
     let formats = IMPORTERS.iter().map(|it| format!("  {:<16} {}\n", it.name, it.form));
     format!(
-        "Make pages from recordings. The contents tell the format:\n\n{}\nFacts that a recording does not contain are assumed. These assumptions are listed on stderr and kept in the page's source. Stand-ins replace hosts and paths, except in resource lists and package pages, and also the recording's own name, which often contains the host's. With more than one recording, each page has the name of its file, and the table {} in the folder says what was read, what was refused and why, and what was assumed.",
+        "Make pages from recordings. The contents determine the format:\n\n{}\nFacts that a recording does not contain are assumed. These assumptions are listed on stderr and kept in the page's source. Stand-ins replace hosts and paths, except in resource lists and package pages, and also the recording's own name, which often contains the host's. With more than one recording, each page has the name of its file, and the table {} in the folder lists what was read, what was rejected and why, and what was assumed.",
         formats.collect::<String>(),
         several::TABLE
     )

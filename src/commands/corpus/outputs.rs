@@ -51,14 +51,14 @@ impl Kind {
 pub(super) fn check(file: &Path, kind: Kind) -> Result<(), Failure> {
     let name = kind.name();
     if file.is_dir() {
-        let cause = format!("is a folder; name the file for {name}");
+        let cause = format!("is a folder; name a file for {name}");
         return Err(Failure::of_file(file, cause));
     }
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
     if let Some(folder) = folder
         && !folder.is_dir()
     {
-        let cause = format!("there is no folder {}; make it first", folder.display());
+        let cause = format!("there is no folder {}; create it first", folder.display());
         return Err(Failure::of_file(file, cause));
     }
     if !file.is_file() {

@@ -53,7 +53,7 @@ pub(super) fn run(names: &[String], real: bool) -> Result<(), Failure> {
     if unwell == 0 {
         Ok(())
     } else {
-        Err(Failure::No(format!("{unwell} of {} pages not loaded as they should be", names.len())))
+        Err(Failure::No(format!("{unwell} of {} pages did not load properly", names.len())))
     }
 }
 

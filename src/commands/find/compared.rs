@@ -60,7 +60,7 @@ impl Compare {
         if change.verdict == ChangeVerdict::Slower {
             Some("slower than in the baseline".to_owned())
         } else if change.is_stale && self.watch_drift {
-            Some("the page has changed, and the answer with it: ask again".to_owned())
+            Some("the page has changed, and so has the answer: run the search again".to_owned())
         } else {
             None
         }

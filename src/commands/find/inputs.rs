@@ -58,7 +58,7 @@ impl Inputs<'_> {
         let Browser { ca, http3, .. } = self.browser;
         let has_url = arguments.iter().any(|it| it.contains("://"));
         if (ca.is_some() || *http3) && !has_url {
-            let cause = "--ca and --http3 say how a URL is loaded, and no URL is named";
+            let cause = "--ca and --http3 are for loading a URL, and no URL is named";
             return Err(Failure::BadInput(cause.to_owned()));
         }
         let (links, recordings) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
@@ -110,7 +110,8 @@ impl Inputs<'_> {
         let derived = derived.map_err(compare::failure)?;
         bar.finish_and_clear();
         let Some(repeated) = &derived.repeated else {
-            let cause = "its page does not load over the link that was derived from it: nothing can be said";
+            let cause =
+                "its page does not load over the link that was derived from it: there is no result";
             return Err(Failure::of_file(file, cause));
         };
         let name = name_of(file);
@@ -121,7 +122,7 @@ impl Inputs<'_> {
         page.source.assumptions.extend([
             format!(
                 "the log's order is most like {}: in a repeat over this link, completion times differ from the log's by {} % (median). \
-                 What you have is taken to be a server that obeys browsers; `utmost what-if` compares with the log",
+                 What you have is assumed to be a server that obeys browsers; `utmost what-if` compares with the log",
                 repeated.order,
                 output::percent(repeated.differs, 1)
             ),

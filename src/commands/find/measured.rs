@@ -42,7 +42,7 @@ pub(super) fn server(
         },
     };
     let refused = |error: ProbeError| {
-        Failure::Elsewhere(format!("{url}: cannot be asked over HTTP/3: {error}; {REMEDY}"))
+        Failure::Elsewhere(format!("{url}: cannot be requested over HTTP/3: {error}; {REMEDY}"))
     };
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let choice = choose(&target, path, true).map_err(refused)?;

@@ -54,7 +54,7 @@ pub(super) fn show(
         output::line(&format!("report: {}", folder.join(REPORT).display()))?;
         let again =
             super::again::cron_line(arguments, question.server.name, &folder.join("answer.json"));
-        output::line(&format!("to ask again when the page has changed (cron):\n{again}"))?;
+        output::line(&format!("to search again when the page has changed (cron):\n{again}"))?;
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ fn assumptions(page: &Arc<Page>) -> Result<(), Failure> {
     if page.source.assumptions.is_empty() {
         return Ok(());
     }
-    output::line(&format!("\nassumed of {}, because its source does not say it:", page.name))?;
+    output::line(&format!("\nassumed for {}, because its source does not contain it:", page.name))?;
     page.source.assumptions.iter().try_for_each(|it| output::line(&format!("  {it}")))
 }
 

@@ -110,7 +110,8 @@ fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
     let reason = match (bad_records, parts) {
         (0, 0) => return Ok(()),
         (0, _) => {
-            "archives in it are damaged or cut: what could be unpacked was written".to_owned()
+            "archives in it are damaged or cut: they were written as far as they could be unpacked"
+                .to_owned()
         }
         _ => format!("{bad_records} records in it could not be read"),
     };

@@ -19,7 +19,7 @@ use std::path::Path;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.files.vantage().is_some() && arguments.files.count() > 1 {
-        let reason = "--vantage is for a single log; of several, each must say whose it is";
+        let reason = "--vantage is for a single log; of several, each must name its side";
         return Err(Failure::BadInput(reason.to_owned()));
     }
     let out = arguments.options.out.as_deref();

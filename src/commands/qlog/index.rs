@@ -58,7 +58,7 @@ impl Indices {
     /// Why there are no values, in a line that names the log.
     fn lacks(&self, trace: &Trace) -> Option<String> {
         if matches!(self.atf, Some(Err(Unmeasured::EmptySet))) && self.all.is_ok() {
-            let reason = "nothing in the log is of the set that --page or --set names";
+            let reason = "nothing in the log belongs to the set of --page or --set";
             return Some(format!("{}: {reason}", trace.label()));
         }
         let reason = match self.note() {

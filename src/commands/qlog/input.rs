@@ -199,16 +199,14 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if logs.is_empty() {
         let endings = QLOG_ENDINGS.map(|it| format!(".{it}")).join(", ");
         let reason = format!(
-            "no logs ({endings}, also .gz or .zst) in it; name the files themselves if they are called otherwise"
+            "no logs ({endings}, also .gz or .zst) in it; name the files themselves if they have other endings"
         );
         return Err(Failure::of_file(path, reason));
     }
     if others > 0 {
         let files = if others == 1 { "file" } else { "files" };
         let folder = path.display();
-        output::note(&format!(
-            "{folder}: ignored {others} {files} whose names are not those of logs"
-        ));
+        output::note(&format!("{folder}: ignored {others} {files} without an ending of logs"));
     }
     logs.sort();
     Ok(logs)

@@ -237,7 +237,7 @@ fn show_one(trace: &Trace, lint: &Lint) -> Result<(), Failure> {
         }
     }
     output::line(&format!(
-        "{}: {} of {} packets broke the rules, {} bytes went before what should have gone (judged by {})",
+        "{}: {} of {} packets broke the rules, {} bytes were sent before others that should have been first (judged by {})",
         trace.label(),
         lint.packets_broken,
         lint.packets_checked,

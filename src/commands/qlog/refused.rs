@@ -109,9 +109,9 @@ impl Refused {
             (1, Some((_, reason))) => reason,
             (1, None) => {
                 let lines = self.incomplete.into_iter().map(|(_, line)| line);
-                format!("{}; the answer is without it", lines.collect::<Vec<_>>().join("; "))
+                format!("{}; the answer excludes it", lines.collect::<Vec<_>>().join("; "))
             }
-            (logs, None) => format!("not all of {incomplete} of {logs} logs was read"),
+            (logs, None) => format!("{incomplete} of {logs} logs were read only in part"),
             (logs, _) => format!("{count} of {logs} logs gave no answer"),
         })
     }

@@ -95,7 +95,7 @@ fn with_the_firsts_resources(
     for run in &strangers {
         let trace = &traces[*run];
         let reason =
-            format!("{}: no resource in common with {first}; compare it by itself", trace.label());
+            format!("{}: no resource in common with {first}; compare it separately", trace.label());
         refused.add(&trace.file, reason);
     }
     let mut run = 0;

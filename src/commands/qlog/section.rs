@@ -50,7 +50,7 @@ use Section::{Hol, Index, Limits, Ribbon};
 
 pub(super) const SECTIONS: Choices<Section> = &[
     ("limits", "What held the sender back at each moment, of servers' logs", Limits),
-    ("index", "When the bytes were there: `ByteIndex`, `ObjectIndex` and so on", Index),
+    ("index", "When the bytes were available: `ByteIndex`, `ObjectIndex` and so on", Index),
     (
         "hol",
         "How long bytes that had arrived waited for earlier ones, also as if there were one stream",
@@ -58,7 +58,7 @@ pub(super) const SECTIONS: Choices<Section> = &[
     ),
     (
         "ribbon",
-        "The order of the streams' frames, a word for the frames of a stream in a row",
+        "The order of the streams' frames, one word for consecutive frames of a stream",
         Ribbon,
     ),
 ];

@@ -49,7 +49,7 @@ fn read(file: &Path) -> Result<AtfSet, Failure> {
         text.lines().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
     };
     if urls.is_empty() {
-        return Err(Failure::of_file(file, "the set is empty; name a URL or path a line"));
+        return Err(Failure::of_file(file, "the set is empty; name one URL or path per line"));
     }
     Ok(AtfSet::new(urls))
 }

@@ -91,7 +91,7 @@ fn show(arguments: &Arguments, trace: &Trace) -> Result<(), Failure> {
         return print_json(trace, &trees, &names);
     }
     let names = numbered(&names);
-    output::line("element (weight), the share of the connection that it and all below it get")?;
+    output::line("element (weight), the share of the connection for it and all below it")?;
     for Seen { at_ms, scheme, tree } in &trees {
         output::line(&format!("at {at_ms} ms, {}", scheme.name))?;
         for line in tree.in_words(|element| name(&names, element)).lines() {

@@ -26,7 +26,7 @@ where
         return Err(too_large());
     }
     let collected = timeout(VIEW_UPLOAD, Limited::new(body, most).collect()).await;
-    let late = |_| Failure::BadInput(format!("{name}: it did not come within a minute"));
+    let late = |_| Failure::BadInput(format!("{name}: it did not arrive within a minute"));
     match collected.map_err(late)? {
         Ok(bytes) => Ok(bytes.to_bytes().into()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),

@@ -55,7 +55,7 @@ pub fn derive(captures: &[Capture], label: &Label) -> Result<Derived, RecordErro
     }
     if let Some(other) = captures.iter().find(|one| one.fetches[0].path != first.fetches[0].path) {
         return Err(RecordError::Source(format!(
-            "captures of two pages, {} and {}; derive each by itself",
+            "captures of two pages, {} and {}; derive each separately",
             first.fetches[0].path, other.fetches[0].path
         )));
     }
@@ -63,7 +63,7 @@ pub fn derive(captures: &[Capture], label: &Label) -> Result<Derived, RecordErro
     let mut page = fitted(captures, &table, label);
     let problems = check(&page);
     if let Some(problem) = problems.first() {
-        return Err(RecordError::Page(format!("its trace is not sound: {problem}")));
+        return Err(RecordError::Page(format!("its trace is inconsistent: {problem}")));
     }
     page.source.recording = Some(Recording {
         browser: first.browser.clone(),

@@ -184,7 +184,7 @@ fn captures_without_a_document_or_of_two_pages_are_refused() {
     assert_eq!(error(&empty), "page: a load without a document; record again");
     let mut two = CAPTURES.fitted.clone();
     two[1].fetches[0].path = "/other.html".into();
-    assert_eq!(error(&two), "captures of two pages, / and /other.html; derive each by itself");
+    assert_eq!(error(&two), "captures of two pages, / and /other.html; derive each separately");
 }
 
 #[test]

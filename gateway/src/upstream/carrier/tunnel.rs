@@ -32,7 +32,7 @@ impl Carrier {
             check(&response)?;
             // The client would take it for an open tunnel.
             if response.status().is_success() {
-                let cause = format!("status {} in place of 101", response.status().as_u16());
+                let cause = format!("status {} instead of 101", response.status().as_u16());
                 return Err(BackendFailure::Improper(cause));
             }
             exchange.answer(head(request, &response));

@@ -128,7 +128,7 @@ fn plain_http_at_the_port_of_https_is_told_so() {
         (got.status, said.as_str()),
         (
             400,
-            "This port speaks HTTPS. Ask for the same address with https:// in place of http://.\n"
+            "This port serves HTTPS. Request the same address with https:// instead of http://.\n"
         )
     );
 }

@@ -37,7 +37,7 @@ pub struct End {
 pub enum TunError {
     /// No namespaces of users.
     #[error(
-        "a user namespace for the link: {0}; run this as root, or allow everybody such namespaces (sysctl \
+        "a user namespace for the link: {0}; run this as root, or allow all users such namespaces (sysctl \
          user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
     )]
     User(io::Error),
@@ -52,7 +52,7 @@ pub enum TunError {
     Device(io::Error),
     /// The device has no address.
     #[error(
-        "ip, which gives the link its addresses: {0}; install the package iproute2 if it is not there"
+        "ip, which gives the link its addresses: {0}; install the package iproute2 if it is missing"
     )]
     Ip(io::Error),
 }

@@ -42,7 +42,7 @@ pub(crate) fn sentences(provenance: &Value) -> Vec<String> {
     let failed = provenance[KEY].as_object().into_iter().flatten();
     let sentences = failed.map(|(scheme, cause)| {
         let cause = cause.as_str().unwrap_or_default();
-        format!("Scheme {scheme} failed, so it is compared with nothing ({cause}).")
+        format!("Scheme {scheme} failed, so it is not compared ({cause}).")
     });
     sentences.collect()
 }

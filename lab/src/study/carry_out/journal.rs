@@ -43,7 +43,7 @@ pub(crate) struct Journal {
 }
 
 /// The error for a second process in the same folder.
-const BUSY: &str = "another process writes here; wait for its end, or name another folder";
+const BUSY: &str = "another process writes here; wait until it ends, or name another folder";
 
 impl Journal {
     /// Opens or creates the journal of `folder`, and reads its entries. Drops an incomplete last line.
@@ -87,7 +87,7 @@ pub(crate) fn check(entries: &[Entry], cells: &[Cell<'_>]) -> io::Result<()> {
         let cell = cells.get(place).map(|it| (&*it.page.name, it.scheme.name(), it.seed));
         if cell != Some((page, scheme, *seed)) {
             return Err(invalid(format!(
-                "load {place} is not one of this study: page {page}, scheme {scheme}, seed {seed}; remove its line, and it is made again"
+                "load {place} is not one of this study: page {page}, scheme {scheme}, seed {seed}; remove its line to repeat the load"
             )));
         }
     }
@@ -104,10 +104,7 @@ fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
     let lines = bytes[..whole].split(|it| *it == b'\n').filter(|it| !it.is_empty());
     let parsed = lines.enumerate().map(|(place, line)| {
         serde_json::from_slice(line).map_err(|error| {
-            invalid(format!(
-                "line {}: {error}; without that line its load is made again",
-                place + 1
-            ))
+            invalid(format!("line {}: {error}; remove that line to repeat its load", place + 1))
         })
     });
     let entries: Vec<Entry> = parsed.collect::<Result<_, _>>()?;
@@ -115,7 +112,7 @@ fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
     for (line, entry) in (1..).zip(&entries) {
         if !places.insert(entry.place) {
             return Err(invalid(format!(
-                "line {line}: a load that an earlier line has, too; remove the line"
+                "line {line}: a load that is also in an earlier line; remove the line"
             )));
         }
     }
@@ -178,7 +175,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let first = Journal::open(folder.path(), 1).expect("made");
         let error = Journal::open(folder.path(), 1).err().expect("busy").to_string();
-        assert_eq!(error, "another process writes here; wait for its end, or name another folder");
+        assert_eq!(
+            error,
+            "another process writes here; wait until it ends, or name another folder"
+        );
         drop(first);
         Journal::open(folder.path(), 1).expect("free again");
     }
@@ -191,7 +191,7 @@ mod tests {
             journal.add(&entry(place)).expect("written");
         }
         let error = read(folder.path()).expect_err("twice").to_string();
-        assert_eq!(error, "line 3: a load that an earlier line has, too; remove the line");
+        assert_eq!(error, "line 3: a load that is also in an earlier line; remove the line");
     }
 
     #[test]

@@ -334,7 +334,7 @@ fn page(recorded: &RecordedPage, folder: &Path) -> Result<Arc<Page>, String> {
     if page_sha256(&page) == recorded.sha256 {
         return Ok(Arc::new(page));
     }
-    Err(format!("page `{}` is not what it was: its SHA-256 differs", recorded.name))
+    Err(format!("page `{}` has changed: its SHA-256 differs", recorded.name))
 }
 
 fn contender(recorded: &RecordedScheme, folder: &Path) -> Result<Contender, String> {
@@ -364,7 +364,7 @@ fn own_scheme(name: &str, sha256: &str, folder: &Path) -> Result<Scheme, String>
     if corpus::sha256_hex(text.as_bytes()) == sha256 {
         return Ok(read.scheme);
     }
-    Err(format!("scheme `{base}` is not what it was: the SHA-256 of {} differs", file.display()))
+    Err(format!("scheme `{base}` has changed: the SHA-256 of {} differs", file.display()))
 }
 
 fn network(recorded: &Value) -> Result<Network, String> {
@@ -373,7 +373,7 @@ fn network(recorded: &Value) -> Result<Network, String> {
     if &json!(found) == recorded {
         return Ok(found);
     }
-    Err(format!("network `{name}` is not what it was"))
+    Err(format!("network `{name}` has changed"))
 }
 
 #[cfg(test)]

@@ -140,7 +140,7 @@ dimensions! {
         name: "queue",
         flag: "--queue",
         help: "Depths of the bottleneck's queue, separated by commas, on engines with a transport: sizes, or multiples of \
-               the network's bandwidth-delay product, such as 64k,2bdp [default: as each network has it]",
+               the network's bandwidth-delay product, such as 64k,2bdp [default: the network's own]",
         label: |it| format!("queue {it}"),
         // A no-break space, so that headings are not divided there.
         mark: |it| format!("queue\u{a0}{it}"),
@@ -183,9 +183,7 @@ dimensions! {
     cross: CrossTraffic, crosses, CrossTraffic::from_str, Dimension {
         name: "cross traffic",
         flag: "--cross",
-        help: "What others do on the links meanwhile, separated by commas, on engine stack: none, bulk:CC (one download \
-               without end under the congestion control bbr2, cubic or reno), web:SHARE (short downloads that ask for this \
-               share of the rate; `web` is web:0.3) [default: none]",
+        help: "What others do on the links meanwhile, separated by commas, on engine stack: none, bulk:CC (one endless download with the congestion control bbr2, cubic or reno), web:SHARE (short downloads that request this share of the rate; `web` is web:0.3) [default: none]",
         usual: "none",
         label: cross_label,
         mark: cross_label,
@@ -195,8 +193,7 @@ dimensions! {
     push: Policy, pushes, Policy::from_str, Dimension {
         name: "push",
         flag: "--push",
-        help: "What the server pushes, separated by commas, on engines with a transport: policies as `push_policy` of \
-               `utmost serve` has them, of the graph that each page says [default: none]",
+        help: "What the server pushes, separated by commas, on engines with a transport: the policies of `push_policy` of `utmost serve`, with each page's graph [default: none]",
         usual: "none",
         label: push_label,
         mark: push_label,
@@ -234,7 +231,7 @@ dimensions! {
         name: "warm-up",
         flag: "--warm-up",
         help: "What the client loads before each page on the same connection, separated by commas, on engines with a \
-               transport: documents of these sizes, such as 0,300k. Traffic has made the windows then [default: 0]",
+               transport: documents of these sizes, such as 0,300k. Their traffic has then grown the windows [default: 0]",
         unit: " bytes",
         usual: "0",
         label: warm_up_label,

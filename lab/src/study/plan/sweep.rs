@@ -23,7 +23,7 @@ impl Sweep {
         for text in list.split(',') {
             let value = Amount::parse(text).map_err(|error| format!("{name}: {error}"))?;
             if values.contains(&value) {
-                return Err(format!("{name}: {value} stands twice; name each value once"));
+                return Err(format!("{name}: {value} occurs twice; name each value once"));
             }
             values.push(value);
         }
@@ -51,7 +51,7 @@ impl Settings {
             };
             if !list.is_empty() {
                 return Err(format!(
-                    "--set: {} stands twice; name all its values in one list, as in --set {}",
+                    "--set: {} occurs twice; name all its values in one list, as in --set {}",
                     property.name(),
                     property.example()
                 ));

@@ -38,7 +38,7 @@ impl Facts {
                 Some((_, first)) => {
                     let here = if keys.is_empty() { "nothing" } else { keys.trim_end() };
                     let here = here.replace('\n', ", ");
-                    let cause = format!("is as page {first} has it; this page says: {here}");
+                    let cause = format!("is that of page {first}; this page has: {here}");
                     tables.push(format!("# {url} {cause}\n"));
                 }
             }

@@ -50,7 +50,7 @@ impl Loads {
         let locked = || kept.lock().unwrap_or_else(PoisonError::into_inner);
         let go_on = || {
             if ended.load(Ordering::Relaxed) {
-                return Err(StudyError::Impossible("nobody waits for it any more".to_owned()));
+                return Err(StudyError::Impossible("it is no longer needed".to_owned()));
             }
             Ok(())
         };

@@ -105,7 +105,7 @@ pub(super) fn hero(page: &Page, row: &LoadedOrder<'_>) -> Option<String> {
     let [asked, first, complete] =
         [times.requested_ms, first_ms, complete_ms].map(milliseconds_text);
     Some(format!(
-        "Under {}, the hero {url} is requested after {asked} ms{named}, its first byte comes after {first} ms, and it is complete after \
+        "Under {}, the hero {url} is requested after {asked} ms{named}, its first byte arrives after {first} ms, and it is complete after \
          {complete} ms{}.",
         if row.is_by_hand { "the order by hand" } else { row.label },
         ahead(page, row, times)

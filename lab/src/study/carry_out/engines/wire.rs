@@ -34,7 +34,7 @@ impl Engine for Wire {
         let cause = if settings.http_versions.is_empty() {
             return Ok(());
         } else if over_tcp && pushes {
-            "over TCP nothing is pushed; leave out --push and --gate, or use --http 3"
+            "pushes need HTTP/3; leave out --push and --gate, or use --http 3"
         } else if over_tcp && plan.delivery_order == DeliveryOrder::Connection {
             "TCP has the order of its connection; leave out --delivery-order, or use --http 3"
         } else if settings.networks.iter().any(|it| it.server_pace) {

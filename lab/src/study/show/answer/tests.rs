@@ -163,7 +163,7 @@ fn a_failed_scheme_is_the_first_sentence_and_counts_in_no_other() {
     assert_eq!(
         answer(&plan, &study),
         [
-            "Scheme srpt failed, so it is compared with nothing (page page0, seed 0: `opened` failed).",
+            "Scheme srpt failed, so it is not compared (page page0, seed 0: `opened` failed).",
             "dfifo is better than rfc9218 on cable: the ratio is 1.20 (1.17 to 1.23); 14 sites.",
         ]
     );
