@@ -182,7 +182,7 @@ export type Explain = {
   metric: string;
   /** Pages with cases. */
   pages: ExplainCount;
-  /** What a study of this size can find. */
+  /** The effects that a study of this size can find. */
   power: {
     /** The smallest ratio between the gains of two halves of the sites for which 80 of 100 studies find a rule. */
     ratio: number;
@@ -313,7 +313,7 @@ export type Find = {
   answer: {
     /** How certain it is, and why. */
     certainty: string;
-    /** What the answer does not cover, a sentence each. */
+    /** The limits of the answer, one sentence each. */
     left_out: Array<string>;
     /** What to do, and what comes of it. */
     sentence: string;

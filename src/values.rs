@@ -1,4 +1,4 @@
-//! Parsers for flag values of several commands, beside [`serve::values`].
+//! Parsers for the flag values that commands share, beside [`serve::values`].
 
 use crate::output;
 use ::client::{HttpVersion, Verify};
@@ -230,7 +230,7 @@ impl From<&Trust> for Verify {
 /// The readers of a study's figures.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Figures {
-    /// Who reads the figures. The report's own figures are always for a screen [default: screen]
+    /// The readers of the figures. The report's own figures are always for a screen [default: screen]
     #[arg(long, value_parser = choice(FIGURE_STYLES), requires = "out", hide_short_help = true)]
     figure_style: Option<FigureStyle>,
     /// The printed width of figures for a paper [default: column]

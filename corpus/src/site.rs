@@ -18,7 +18,7 @@ pub fn is_stand_in(host: &str) -> bool {
     is_renamed || name == "generated" || name.rsplit('.').next() == Some("page")
 }
 
-/// Sites and templates of several bundled pages: each line has one, followed by the names of its pages.
+/// Sites and templates of bundled pages: each line has one, followed by the names of its pages.
 pub(crate) const SITES: &str = include_str!("../sets/sites.txt");
 
 /// The site that a bundled page shares with others.

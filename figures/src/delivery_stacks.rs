@@ -58,7 +58,8 @@ const BLOCK_WIDTH: f64 = 12.0;
 const COLUMNS: usize = 1000;
 
 impl DeliveryStacks {
-    /// What each arrival of a log released: as QUIC delivered it, and as a single order for all streams would have.
+    /// The bytes that each arrival of a log released: as QUIC delivered it, and as a single order for all streams would
+    /// have.
     pub fn of_log(
         title: String,
         resources: Vec<PageResource>,

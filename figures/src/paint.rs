@@ -21,8 +21,8 @@ pub struct Paints {
 }
 
 impl Paints {
-    /// `id` distinguishes the figure's patterns from those of other figures on the same page; only its letters,
-    /// digits and hyphens count.
+    /// `id` distinguishes the figure's patterns from other figures' on the same page; only its letters, digits
+    /// and hyphens count.
     pub fn new(id: &str, looks: &[Look]) -> Self {
         let id = plain_id(id);
         let mut definitions = String::from("<defs>");

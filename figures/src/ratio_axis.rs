@@ -139,7 +139,7 @@ impl RatioAxis {
         }
     }
 
-    /// The ticks of the first set whose labels all fit; otherwise those of the smallest set that fit.
+    /// The ticks of the first set whose labels all fit; otherwise the fitting ticks of the smallest set.
     fn ticks(&self, way: Way) -> Vec<(f64, String)> {
         let fine = if self.highest / self.lowest < FINE_SPAN { &FINE_TICKS[..] } else { &[] };
         let mut all = fine.iter().chain(&TICKS).map(|it| self.inside(it));

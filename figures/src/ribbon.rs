@@ -20,7 +20,7 @@ use qlog_tools::timeline::Timeline;
 /// A figure with one ribbon for each run.
 #[derive(Debug, Clone, Default)]
 pub struct Ribbons<'a> {
-    /// Distinguishes this figure's patterns from those of other figures on the same page.
+    /// Distinguishes this figure's patterns from other figures' on the same page.
     pub id: String,
     /// Above the figure, and its name for screen readers.
     pub title: String,

@@ -40,7 +40,7 @@ impl SmallMultiples {
         let most = to_usize(room / (sheet.either(LEAST[0], in_print) + GAP)).max(1);
         // Rows of about the same number of panels.
         let columns = count.div_ceil(count.div_ceil(most));
-        // A single panel is no wider than one of two.
+        // A single panel is as wide as one of two.
         let width = room / columns.max(2) as f64 - GAP;
         let height = sheet.either(HEIGHTS[0], HEIGHTS[1]);
         Self { columns, count, plot: Area { left: LEFT, top: TOP, width, height } }

@@ -1,6 +1,6 @@
 //! Whether something is the best of several, if the data can show it.
 
-/// The standing of one of several compared things.
+/// The standing of one of the compared things.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Standing {
     /// The data do not show which is best.

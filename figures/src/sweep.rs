@@ -12,7 +12,7 @@ use crate::number_texts::{or_dash, ratio_number};
 /// The figure.
 #[derive(Debug, Clone, Default)]
 pub struct Sweep {
-    /// Distinguishes this figure's lines from those of other figures on the same page.
+    /// Distinguishes this figure's lines from other figures' on the same page.
     pub id: String,
     /// Above the figure, and its name for screen readers.
     pub title: String,

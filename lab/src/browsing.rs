@@ -203,8 +203,8 @@ pub(crate) fn timeline(page: &Page, seen: &ObservedLoad) -> Timeline {
     Timeline { transfers, frames, renders: vec![renders], ..Timeline::default() }
 }
 
-/// What each picture adds to the preceding ones, as regions of a page, so that their mean is the `SpeedIndex`: the area above the
-/// curve of visual progress. Areas that are covered again count as shown.
+/// The addition of each picture to the preceding ones, as regions of a page, so that their mean is the `SpeedIndex`: the area above
+/// the curve of visual progress. Areas that are covered again count as shown.
 fn regions(film: &[FilmFrame], start_ms: f64) -> Vec<Region> {
     let (mut regions, mut shown) = (Vec::new(), 0);
     for frame in film {

@@ -13,8 +13,8 @@ schedulers::named! {
         /// Its kind, from the MIME type, and its size, from the response: facts that any server sees. The paper's
         /// server without a resource list.
         None = "none",
-        /// What a browser knows when it makes the request: also where and how the document references it
-        /// (`in_head`, `async`, `defer`, `preload`, after the first image), the browser's signals, and which
+        /// The facts that a browser knows when it makes the request: also where and how the document references
+        /// it (`in_head`, `async`, `defer`, `preload`, after the first image), the browser's signals, and which
         /// stylesheets and scripts it waits for. Not what is above the fold: a browser learns that only from the
         /// layout.
         #[default]

@@ -43,9 +43,9 @@ pub struct Scenario {
     /// The most stream bytes in a slot.
     #[serde(default = "packet_bytes")]
     pub packet_bytes: u64,
-    /// The requests; those of one slot arrive in this order.
+    /// The requests; requests of one slot arrive in this order.
     pub requests: Vec<Request>,
-    /// The client's tree signals; those of a slot follow its requests, in this order.
+    /// The client's tree signals; signals of a slot follow its requests, in this order.
     #[serde(default)]
     pub signals: Vec<TreeSignal>,
     /// Expected orders by scheme, in golden vectors.

@@ -14,7 +14,7 @@ use serde::Serialize;
 /// A hole that is filled sooner than this counts as reordering, not loss, if packet numbers do not decide (as in qvis).
 const REORDERING_US: u64 = 20_000;
 
-/// The classification of a frame. The numbers are those of the report's page.
+/// The classification of a frame. The numbers are the same as on the report's page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Mark {
     /// Its bytes had been sent before, and lost.

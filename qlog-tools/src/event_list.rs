@@ -52,7 +52,7 @@ pub enum RowAbout {
     Stream(u64),
     /// A packet.
     Packet {
-        /// What happened to it.
+        /// The event that happened to it.
         event: PacketEvent,
         /// The space of its number.
         space: Space,
@@ -77,7 +77,7 @@ pub enum About {
     Stream(u64),
     /// A packet.
     Packet {
-        /// What happened to it.
+        /// The event that happened to it.
         event: PacketEvent,
         /// Its packet number space.
         space: Space,

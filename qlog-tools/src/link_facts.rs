@@ -21,7 +21,7 @@ pub struct LinkFacts {
 /// The most packets of a window over which a rate is measured.
 const WINDOW: usize = 32;
 
-/// The bytes of a packet besides those of its STREAM frame, if the log has only frames: header, tag and frame header.
+/// The bytes of a packet besides its STREAM frame's, if the log has only frames: header, tag and frame header.
 const OVERHEAD_BYTES: u64 = 35;
 
 impl LinkFacts {

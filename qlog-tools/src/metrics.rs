@@ -54,9 +54,9 @@ pub enum Better {
     Higher,
 }
 
-/// The weighted mean of several metrics that a user chose. It has no row and no values of its own.
+/// The weighted mean of metrics that a user chose. It has no row and no values of its own.
 pub static MIX: Metric =
-    in_ms(["mix", "mix", "mix"], "The weighted mean of several metrics", OfPage(|_, _| None));
+    in_ms(["mix", "mix", "mix"], "The weighted mean of metrics", OfPage(|_, _| None));
 
 /// All metrics. The first is the default of studies.
 pub static METRICS: [Metric; 10] = [

@@ -5,7 +5,7 @@
 pub struct Packet {
     /// When, on the log's clock.
     pub time_us: u64,
-    /// What happened to it.
+    /// The event that happened to it.
     pub event: PacketEvent,
     /// The space of its number.
     pub space: Space,
@@ -18,7 +18,7 @@ pub struct Packet {
 }
 
 schedulers::named! {
-    /// What happened to a packet.
+    /// The event that happened to a packet.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum PacketEvent {
         /// One of ours was sent.

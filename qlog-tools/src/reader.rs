@@ -123,12 +123,12 @@ impl Unread {
     }
 }
 
-/// Reads the log at `path`; of several connections in it, the one with the most stream bytes.
+/// Reads the log at `path`; if it has more than one connection, the one with the most stream bytes.
 pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
     read_file_traces(path, ReadOptions::default()).map(largest)
 }
 
-/// Reads a log from any source of bytes; `file` is its name. Of several connections in it, the one with the most stream bytes.
+/// Reads a log from any source of bytes; `file` is its name. If it has more than one connection, the one with the most stream bytes.
 pub fn read(file: &str, input: impl Read) -> Result<Trace, ReadError> {
     read_traces(file, input, ReadOptions::default()).map(largest)
 }

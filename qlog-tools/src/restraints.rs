@@ -1,4 +1,4 @@
-//! What held the sender back at each moment of a log: its application, its windows, its pacing, or nothing.
+//! The restraint of the sender at each moment of a log: its application, its windows, its pacing, or nothing.
 //!
 //! Everything is computed from events that any stack may log: sent bytes (`packet_sent`), the congestion window and the bytes
 //! in flight (`metrics_updated`), the limits of flow control (transport parameters, `MAX_DATA`, `MAX_STREAM_DATA`), and
@@ -51,7 +51,7 @@ pub enum Evidence {
     Plain,
 }
 
-/// What held a sender back, from its log's first packet to its last event.
+/// The restraints of a sender, from its log's first packet to its last event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restraints {
     /// In order, without gaps; neighbours differ.
@@ -98,8 +98,8 @@ impl Basis {
 }
 
 impl Restraints {
-    /// What held back the sender that wrote this log, which must have been read with [`crate::trace::Detail::Full`]; an error
-    /// names what the log lacks.
+    /// The restraints of the sender that wrote this log, which must have been read with [`crate::trace::Detail::Full`]; an
+    /// error names what the log lacks.
     pub fn of(trace: &Trace, evidence: Evidence) -> Result<Self, &'static str> {
         match trace.vantage {
             Vantage::Server => {}

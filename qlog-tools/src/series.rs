@@ -23,11 +23,11 @@ pub struct Series {
     pub name: &'static str,
     /// The meaning of a row.
     pub about: &'static str,
-    /// Its columns, after those of [`FIRST_COLUMNS`].
+    /// Its columns, after the columns of [`FIRST_COLUMNS`].
     pub columns: &'static [Column],
     /// The level of detail that it needs.
     pub detail: Detail,
-    /// What the log lacks, if there are no rows.
+    /// The data that the log lacks, if there are no rows.
     lacks: fn(&Trace) -> Option<&'static str>,
     /// Gives the rows away, in order.
     write: fn(&Source<'_>, &mut Rows<'_>) -> io::Result<()>,

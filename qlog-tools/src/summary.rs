@@ -38,7 +38,7 @@ pub struct Summary {
     pub packets_sent: u64,
     /// Distinct stream bytes in the direction of the responses.
     pub response_bytes: u64,
-    /// What held the sender back.
+    /// The restraint of the sender.
     pub held: Option<Held>,
     /// Why that is not known.
     pub not_held: Option<&'static str>,

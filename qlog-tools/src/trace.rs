@@ -377,7 +377,7 @@ impl Trace {
         }
     }
 
-    /// What was left out of the log, in a line that names the log; `None` if all was read.
+    /// The omitted parts of the log, in a line that names the log; `None` if everything was read.
     pub fn incomplete(&self) -> Option<String> {
         let left_out = self.repairs.iter().filter(|it| it.leaves_out);
         let left_out: Vec<String> = left_out.map(Repair::in_words).collect();

@@ -8,7 +8,7 @@ use crate::trace::{Trace, Vantage};
 pub struct View {
     /// The name of the command that shows it.
     pub name: &'static str,
-    /// What is missing.
+    /// The missing data.
     pub reason: Option<&'static str>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) const WHOSE: &str = "the log does not show which side wrote it: name 
 pub(crate) const NO_SENT: &str = "no sent packets logged";
 pub(crate) const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
 
-/// What the log lacks, in words; empty if nothing.
+/// The data that the log lacks, in words; empty if nothing.
 pub fn missing(trace: &Trace) -> Vec<&'static str> {
     let counts = &trace.counts;
     let lacks = [

@@ -174,7 +174,7 @@ pub fn arranged(command: Command) -> Command {
     command.help_template(TEMPLATE).disable_help_flag(true).arg(help).mut_args(shortened)
 }
 
-/// The first of several examples, with its continuation lines.
+/// The first example, with its continuation lines.
 fn first_example(examples: &str) -> String {
     let mut lines = examples.lines().skip(1);
     let mut example = "Example:".to_owned();

@@ -1,4 +1,4 @@
-//! Parsers for flag values of several commands.
+//! Parsers for the flag values that commands share.
 
 use crate::failure::Failure;
 use ::corpus::Page;

@@ -25,7 +25,7 @@ pub enum Next {
     Broken(BackendFailure),
 }
 
-/// What follows the head of a response.
+/// The part after the head of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
     /// The body is part of the response itself.
@@ -86,8 +86,8 @@ impl Coming {
         self.instead(&BackendFailure::Improper("it ended without a head".to_owned()))
     }
 
-    /// What precedes the response: the backend's early hints go to the client unless it has already received some, and they
-    /// name pushes.
+    /// The parts that precede the response: the backend's early hints go to the client unless it has already received some,
+    /// and they name pushes.
     fn ahead(&mut self, links: &[String]) -> Ahead {
         if self.request.pushed {
             return Ahead::default();

@@ -23,8 +23,8 @@ const SOCKET: Token = Token(0);
 const STOP: Token = Token(1);
 const SIGNALS: Token = Token(2);
 
-/// What SIGHUP does with the first server. It returns what the other shards get then ([`Server::reload`]), if anything has
-/// changed.
+/// The action on SIGHUP with the first server. It returns what the other shards get then ([`Server::reload`]), if anything
+/// has changed.
 pub type Reload = Box<dyn FnMut(&mut Server) -> Option<Renewal> + Send>;
 
 /// The parts of a server that a reload replaces.

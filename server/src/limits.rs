@@ -198,7 +198,7 @@ pub(crate) const HANDED_BYTES: usize = 4 << 20;
 
 /// Replies to unknown datagrams that may wait; beyond it, they are dropped.
 pub(crate) const REPLIES: usize = 256;
-/// Clients that are told at once that there is no room, or that their connection is gone. Such an answer costs more than silence.
+/// Clients that learn at once that there is no room, or that their connection is gone. Such an answer costs more than silence.
 pub(crate) const REFUSALS: u32 = 100;
 /// Such answers that are allowed again each second.
 pub(crate) const REFUSALS_PER_SECOND: u32 = 100;

@@ -69,7 +69,7 @@ impl Arriving {
     }
 }
 
-/// What is left of a response after some of it was committed.
+/// The rest of a response after some of it was committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
     /// More can be sent now.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 /// The order in which a server first handed the bytes of its responses to the transport. Clones share it.
 ///
 /// The wire does not carry it, so a client in another process cannot know it. In a lab that runs both ends, the
-/// client can wait for the bytes of one stream before those of another, as if they shared one TCP connection. It
-/// describes one connection.
+/// client can wait for the bytes of one stream before the bytes of another, as if they shared one TCP
+/// connection. It describes one connection.
 #[derive(Debug, Clone, Default)]
 pub struct SendOrder(Arc<Mutex<Vec<(StreamId, u64)>>>);
 

@@ -34,7 +34,7 @@ impl PageSite {
         Self::of(vec![page])
     }
 
-    /// A site of several pages. If two resources have the same URL, the earlier page's is served.
+    /// A site with more than one page. If two resources have the same URL, the earlier page's is served.
     pub fn of(pages: Vec<Page>) -> Self {
         let mut by_host_and_path = BTreeMap::new();
         let mut by_path = BTreeMap::new();

@@ -14,7 +14,7 @@ const NAMED_SHARE: f64 = 0.1;
 /// The file that servers send for a folder.
 pub(super) const INDEX: &str = "index.html";
 
-/// What a site should send differently.
+/// The responses that a site should send differently.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Advice {
     /// The findings, in sentences: one for each page and network.
@@ -36,7 +36,7 @@ pub struct Line {
     pub resource: Resource,
     /// How a script is run.
     pub script: Option<Script>,
-    /// What references it.
+    /// The reference to it.
     pub named_by: NamedBy,
     /// Its priority.
     pub priority: Priority,
@@ -44,7 +44,7 @@ pub struct Line {
     pub later_ms: Option<f64>,
 }
 
-/// What references a resource, so that a browser requests it.
+/// The reference by which a browser finds a resource.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum NamedBy {
     /// An element of a document, or unknown.
@@ -183,7 +183,7 @@ impl Document {
 }
 
 impl NamedBy {
-    /// What references a resource of a page.
+    /// The reference to a resource of a page.
     pub fn of(page: &Page, id: usize) -> Self {
         let it = &page.resources[id];
         let by = page.resources.get(it.trigger.of).filter(|_| !it.preload);

@@ -53,7 +53,7 @@ pub(super) fn line(page: &Page, found: &ResourcePriority) -> Line {
 /// Critical resources of a page that are hidden from a browser that reads its document.
 struct Hidden {
     document: Document,
-    /// What the links are, and which resource references their targets.
+    /// The links, and the resource that references their targets.
     words: String,
 }
 

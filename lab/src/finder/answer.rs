@@ -46,7 +46,7 @@ pub struct PageAnswer {
     pub is_narrow: bool,
     /// Loads in the present order, and under the candidate, the first batch included.
     pub loads: usize,
-    /// What a visitor notices of the candidate.
+    /// The candidate's visible effects.
     #[serde(flatten)]
     pub noticed: Noticed,
     /// Loads that did not finish.

@@ -76,7 +76,7 @@ pub struct Gain {
     /// How the priorities compare with the present order.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
-    /// What a visitor notices.
+    /// The visible effects.
     #[serde(flatten)]
     pub noticed: Noticed,
     /// The index of each load in the present order, by seed; null if it did not finish.

@@ -45,7 +45,7 @@ pub struct HintsGain {
     /// How the present order with hints compares with the same order without.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
-    /// What a visitor notices.
+    /// The visible effects.
     #[serde(flatten)]
     pub noticed: Noticed,
 }

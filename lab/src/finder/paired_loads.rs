@@ -29,7 +29,7 @@ pub(super) struct Case {
     pub(super) bound_ms: Option<f64>,
     /// The resources that the leader moves.
     pub(super) moved: Vec<Moved>,
-    /// What a visitor notices of the leader.
+    /// The leader's visible effects.
     pub(super) noticed: Noticed,
     /// The scheme of the present order.
     pub(super) present_scheme: &'static str,
@@ -110,7 +110,7 @@ impl<'a> Batch<'a> {
         Self { question, page, engine: engines::STACK, networks, seeds, progress }
     }
 
-    /// Loads the page in the present order, that of the present server.
+    /// Loads the page in the present order, which is the present server's.
     pub(super) fn present(&self) -> Result<Study, StudyError> {
         self.hinting(None)
     }
@@ -254,7 +254,7 @@ impl Pair {
         })
     }
 
-    /// What a visitor notices of the change.
+    /// The change's visible effects.
     pub(super) fn noticed(&self, page: &Page) -> Noticed {
         let [present, changed] = self.judging();
         Noticed::of(page, &present, &changed)

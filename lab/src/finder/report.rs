@@ -22,7 +22,7 @@ const WITH_PRIORITIES: &str = "these priorities";
 /// All that was found.
 #[derive(Clone, Copy)]
 pub struct Findings<'a> {
-    /// What to do.
+    /// The advice to the owner of the site.
     pub answer: &'a SiteAnswer,
     /// Priorities of single resources.
     pub by_resource: &'a [ByResource],

@@ -90,7 +90,7 @@ pub(super) fn finalists(all: &[Ranked], page: &str) -> Vec<String> {
     names
 }
 
-/// The best few, with only one of several schemes that load the page alike.
+/// The best few, with only one of the schemes that load the page alike.
 fn best(schemes: &[Screened]) -> Vec<String> {
     let alike = schemes.chunk_by(|one, other| (one.ms() - other.ms()).abs() <= 1e-9 * one.ms());
     alike.take(BEST).map(|it| it[0].scheme.clone()).collect()

@@ -1,4 +1,4 @@
-//! What a visitor notices of a page: when it first appears, and when its largest image is complete.
+//! The visible effects on a page: when it first appears, and when its largest image is complete.
 
 use crate::bounds::{SEEN_LATER_MAX, largest_image};
 use crate::study::RunRecord;
@@ -26,7 +26,7 @@ pub struct Seen {
     pub interval_ms: Option<Interval>,
 }
 
-/// What a visitor notices of a page on a network. No change may delay either beyond [`SEEN_LATER_MAX`] times its present time.
+/// The visible effects on a page on a network. No change may delay either beyond [`SEEN_LATER_MAX`] times its present time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Noticed {
     /// The first rendering; null if no load has it.
@@ -36,7 +36,7 @@ pub struct Noticed {
 }
 
 impl Noticed {
-    /// What a visitor notices, from loads with the same seeds, now and with a change.
+    /// The visible effects, from loads with the same seeds, now and with a change.
     pub(super) fn of(page: &Page, present: &[&RunRecord], changed: &[&RunRecord]) -> Self {
         let largest = largest_image(page);
         let image_ms = |run: &RunRecord| {
@@ -58,7 +58,7 @@ impl Noticed {
         })
     }
 
-    /// What the change delays too much, in words.
+    /// The parts that the change delays too much, in words.
     pub(super) fn too_late(&self) -> Option<&'static str> {
         let is_late = |it: Option<Seen>| it.is_some_and(|it| it.is_late());
         match () {

@@ -15,14 +15,14 @@ const NAMED: usize = 3;
 /// Key phrases of importers' and recorders' assumptions about missing responses.
 const LEFT_OUT: [&str; 3] = ["other hosts", "say their size", "could not be reached"];
 
-/// What the owner of a site should do.
+/// The advice to the owner of a site.
 #[derive(Debug, Clone, Serialize)]
 pub struct SiteAnswer {
     /// Whether to change anything.
     pub verdict: Verdict,
-    /// What to do, and the result.
+    /// The advice, and its result.
     pub sentence: String,
-    /// What the answer does not cover, a sentence each.
+    /// The limits of the answer, one sentence each.
     pub left_out: Vec<String>,
     /// How certain it is, and why.
     pub certainty: String,
@@ -216,14 +216,14 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         several => format!(" {several} loads did not finish."),
     };
     format!(
-        "{how}{unfinished} {}is assumed to be {}. Loads are played back, not those of a browser.",
+        "{how}{unfinished} {}is assumed to be {}. Loads are played back, not made by a browser.",
         capitalised(WHAT_YOU_HAVE),
         question.server.model
     )
 }
 
 impl Gain {
-    /// What a visitor notices on this network, in a sentence.
+    /// The visible effects on this network, in one sentence.
     pub(super) fn line(&self, page: &str) -> String {
         let seen = [
             ("first render", self.noticed.first_render),
@@ -250,7 +250,7 @@ impl Gain {
         self.judgement.ratio.unwrap_or(1.0)
     }
 
-    /// What a visitor sees earlier, in words.
+    /// The parts that a visitor sees earlier, in words.
     fn moved(&self) -> Option<String> {
         let seen = [
             ("its largest image", self.noticed.largest_image),

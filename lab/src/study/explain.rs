@@ -72,7 +72,7 @@ pub struct Explanation {
     pub winner: Answer,
     /// How much the best scheme gains where.
     pub gain: Answer,
-    /// What a study of this size can find.
+    /// The effects that a study of this size can find.
     pub power: Power,
     /// How the gain of the best scheme varies with each fact of pages alone.
     pub associations: Vec<Association>,
@@ -133,7 +133,7 @@ pub struct Parted {
     pub above: Branch,
 }
 
-/// What a study of this size can find.
+/// The effects that a study of this size can find.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Power {
     /// The smallest ratio between the gains of two halves of the sites for which 80 of 100 studies find a rule.

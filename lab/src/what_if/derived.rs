@@ -91,7 +91,7 @@ impl Derived {
     }
 }
 
-/// What a log shows of its load.
+/// The facts that a log shows about its load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
     /// When each resource was complete, in ms from the first request, by its ID in the page.
@@ -151,7 +151,7 @@ fn visit(
     visits::largest(&visited, &trace.timeline.navigations_us)
 }
 
-/// The document that stands in for the cause of several simultaneous requests.
+/// The document that represents the cause of simultaneous requests.
 const STAND_IN: &str = "/stand-in-for-what-came-before";
 
 /// Derives page and link. The first log is the load; others of the same page only help to find causes. `above_fold` gives the

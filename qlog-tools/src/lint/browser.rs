@@ -28,7 +28,7 @@ const PARTS_MAX: u64 = 100;
 
 /// More than [`REQUESTS_MAX`] requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("more than {REQUESTS_MAX} requests: no page load has so many")]
+#[error("more than {REQUESTS_MAX} requests: no page load has that many")]
 pub struct TooManyRequests;
 
 /// One trace for each HTTP/3 or HTTP/2 connection in `json`, or an empty trace if there is none. `None` if it

@@ -55,7 +55,8 @@ pub struct Lint {
     pub violations: Vec<Violation>,
     /// The total number.
     pub packets_broken: u64,
-    /// Bytes that were sent while a stream with precedence waited: for each packet, those of its first stream.
+    /// Bytes that were sent while a stream with precedence waited: for each packet, the streams with precedence
+    /// over its first stream.
     pub inversion_bytes: u64,
     /// Packets that were judged: packets with response bytes that had not been sent before.
     pub packets_checked: u64,

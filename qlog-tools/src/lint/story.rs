@@ -54,7 +54,8 @@ pub(super) enum What {
     Call(Box<Call>),
     /// A packet was filled up with more of the same stream or with another's: not a decision.
     ToppedUp(StreamId, u64),
-    /// It may have nothing to send from now on, until it sends again: not sending it is no violation.
+    /// It may have nothing to send from now on, until it sends again: not sending it does not violate
+    /// the rules.
     Doubtful(StreamId),
 }
 

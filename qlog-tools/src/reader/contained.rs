@@ -64,7 +64,7 @@ impl<R: BufRead> Contained<R> {
     }
 }
 
-/// What the scanner has completed.
+/// The value that the scanner has completed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Done {
     Begin,

@@ -1,8 +1,8 @@
 //! Chromium's netlog (`--log-net-log`): its QUIC sessions as events of qlog.
 //!
 //! A netlog is one JSON document of all the browser's network activity. Its events have numbers that its `constants` name. A
-//! packet's frames are events of their own: those of a received packet follow its header, those of a sent packet come before it.
-//! Times are whole milliseconds. Session events without a qlog equivalent keep the netlog's name.
+//! packet's frames are events of their own: the frames of a received packet follow its header, the frames of a sent packet
+//! precede it. Times are whole milliseconds. Session events without a qlog equivalent keep the netlog's name.
 
 mod frames;
 

@@ -252,7 +252,7 @@ mod tests {
         let [frame] = &frames[..] else { panic!("{frames:?}") };
         assert_eq!((frame.time_us, frame.stream, frame.offset, frame.bytes), (30_500, 0, 0, 3));
         let acks = &trace.recovery_events.acks;
-        assert_eq!((acks.len(), acks[0].delay_ms), (1, Some(0.0)), "those of 1-RTT packets");
+        assert_eq!((acks.len(), acks[0].delay_ms), (1, Some(0.0)), "only 1-RTT packets count");
         assert_eq!((trace.filled[0].datagrams, trace.filled[1].datagrams), (1, 1));
     }
 

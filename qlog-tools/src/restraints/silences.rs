@@ -22,7 +22,7 @@ struct Silence {
     is_probed: bool,
 }
 
-/// The spans, where those of the congestion window, and of applications without further data, become silences if nothing arrived
+/// The spans. Spans of the congestion window, and of applications without further data, become silences if nothing arrived
 /// that could have freed the window.
 pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
     let silences = silences(trace);

@@ -148,7 +148,7 @@ fn names_are_unique_and_end_with_their_unit() {
     }
 }
 
-/// The part of `docs/series.md` that comes from the registry.
+/// The part of `docs/series.md` that is made from the registry.
 fn documented() -> String {
     let table = |columns: &[Column]| {
         let rows = columns.iter().map(|it| format!("| `{}` | {} |\n", it.name, it.about));

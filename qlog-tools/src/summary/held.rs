@@ -1,4 +1,4 @@
-//! What held the sender back while it had work, and why.
+//! The restraint of the sender while it had work, and its cause.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ const QUEUED: f64 = 2.0;
 /// They must also exceed it by this number of milliseconds.
 const QUEUED_MS: f64 = 5.0;
 
-/// What held a sender back longest while it had work: during its handshake, and from each request to its response's last
-/// frame.
+/// The longest restraint of a sender while it had work: during its handshake, and from each request to its response's
+/// last frame.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Held {
     /// The cause.

@@ -9,8 +9,8 @@ use crate::trace::Trace;
 /// The most characters of a URL or of a run's name.
 const NAME_CHARACTERS: usize = 60;
 
-/// What moved from the first of two runs of a page to the other, the most important first. The traces must be of the same
-/// side, as for `log` in [`Summary::of`].
+/// The differences between two runs of a page, the most important first. The traces must be of the same side, as for
+/// `log` in [`Summary::of`].
 pub fn moved(traces: [&Trace; 2], summaries: [&Summary; 2]) -> Vec<String> {
     let [before, after] = traces.map(|it| shown(&it.timeline.name, NAME_CHARACTERS));
     let alignment = Alignment::new(&traces);

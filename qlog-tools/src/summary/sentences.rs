@@ -362,7 +362,7 @@ impl Teller<'_> {
     }
 }
 
-/// What held the sender back, as the subject of a sentence.
+/// The restraint of the sender, as the subject of a sentence.
 fn subject(cause: Cause) -> &'static str {
     match cause {
         Cause::Handshake => "The handshake",

@@ -78,7 +78,7 @@ pub(crate) struct Ack {
 pub struct OwnServer {
     /// The scheduler's calls in order ([`Detail::Order`](super::Detail) and above).
     pub(crate) scheduler_calls: Vec<SchedulerCall>,
-    /// What held it back, each with its beginning ([`Detail::Full`](super::Detail)).
+    /// The restraints of the sender, each with its beginning ([`Detail::Full`](super::Detail)).
     pub(crate) restraints: Vec<(u64, Restraint)>,
 }
 

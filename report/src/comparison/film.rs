@@ -15,7 +15,7 @@ pub struct Film {
     pub title: String,
     /// The experiment, in a sentence.
     pub what: String,
-    /// Loads that are compared: those of a page in a setting.
+    /// Loads that are compared: the loads of a page in one setting.
     pub scenes: Vec<Scene>,
 }
 

@@ -1,4 +1,5 @@
-//! What held the sender back: bytes and windows, and a lane for each restraint, as in the report.
+//! The restraints of the sender: bytes and windows, and a lane for each restraint, as in the
+//! report.
 
 use qlog_tools::saturating_cast::to_usize;
 use schedulers::Restraint;

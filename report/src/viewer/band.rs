@@ -1,4 +1,4 @@
-//! What held the sender back, for the report: its sent bytes, the limits of its windows, and the restraint at each moment.
+//! The restraints of the sender, for the report: its sent bytes, the limits of its windows, and the restraint at each moment.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const SPANS: usize = 50_000;
 /// The steps of a curve: more than any screen has columns.
 const STEPS: u64 = 20_000;
 
-/// What held a sender back over time. Times are in microseconds from the log's first event.
+/// The restraints of a sender over time. Times are in microseconds from the log's first event.
 #[derive(Debug, Clone, Serialize)]
 pub struct Band {
     /// Cumulative bytes sent, acknowledged and lost, and the limits of the windows.

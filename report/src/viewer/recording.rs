@@ -63,7 +63,7 @@ pub struct Recording {
     /// Sent data from the server's log: time, and cumulative stream bytes. Empty without that log.
     #[serde(serialize_with = "points")]
     pub sent: Vec<(u64, u64)>,
-    /// What held the sender back.
+    /// The restraint of the sender.
     pub band: Option<Band>,
     /// Why that is not known.
     pub no_band: Option<String>,

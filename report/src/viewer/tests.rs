@@ -118,7 +118,7 @@ fn window_and_losses_are_the_senders_and_arrivals_the_receivers() {
     let quiet = SERVER.replace("packet_lost", "packet_lost_unknown");
     let quiet = Recording::of(&client, Some(&trace(&quiet)));
     let again = quiet.events.iter().find(|it| it.name == SENT_AGAIN).unwrap();
-    // Only the first bytes: those of the second packet had arrived.
+    // Only the first bytes: the bytes of the second packet had arrived.
     assert_eq!(again.times_us, [27_000]);
     let alone = Recording::of(&client, None);
     assert_eq!((alone.series[0].points[0].1, &*alone.series_of), (12_000, "the client"));

@@ -200,7 +200,7 @@ fn document(page: &Page) -> (&str, &str) {
     (host, page.resources.first().map_or("/", |it| it.url.as_str()))
 }
 
-/// What the routes of a configuration refer to.
+/// The files that the routes of a configuration refer to.
 struct Here<'a> {
     pages: &'a [Page],
     catalogue: &'a Catalogue,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// What is left of an allowance: a bucket that refills with time.
+/// The rest of an allowance: a bucket that refills with time.
 #[derive(Debug)]
 pub struct Budget {
     most: f64,

@@ -16,7 +16,7 @@ pub struct Ledger([Mutex<Entries>; ROW_COUNT]);
 /// The balance of a row.
 #[derive(Debug, Default)]
 struct Entries {
-    /// What is left of a rate. A client with all of it need not be listed.
+    /// The rest of a rate. A client with all of it need not be listed.
     left: BTreeMap<Client, Budget>,
     /// Bytes that each client holds, and the total.
     held: BTreeMap<Client, usize>,
@@ -162,7 +162,7 @@ impl Account {
 }
 
 impl Own {
-    /// What is left of a rate, which is full at first.
+    /// The rest of a rate, which is full at first.
     fn budget(&mut self, charge: Charge, limits: &Limits) -> &mut Budget {
         let place = self.left.iter().position(|it| it.0 == charge);
         let place = place.unwrap_or_else(|| {

@@ -18,7 +18,7 @@ pub struct Row {
     pub scope: Scope,
     /// The limit.
     pub limit: Limit,
-    /// What happens beyond it: the status of the answer, the code of the close, or the wait.
+    /// The consequence beyond it: the status of the answer, the code of the close, or the wait.
     pub beyond: &'static str,
 }
 

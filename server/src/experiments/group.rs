@@ -285,7 +285,8 @@ fn lock(group: &Arc<Mutex<Group>>) -> MutexGuard<'_, Group> {
     group.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A stream's name in the group. If two streams have the same ID, that of the earlier connection has the lower name.
+/// A stream's name in the group. If two streams have the same ID, the stream of the earlier connection has the lower
+/// name.
 fn named(slot: u64, StreamId(id): StreamId) -> StreamId {
     StreamId(id.saturating_mul(SLOTS).saturating_add(slot))
 }

@@ -44,7 +44,7 @@ impl Streams {
         was_paused
     }
 
-    /// What is left of a partly committed response: nothing for now, if it is paused there.
+    /// The rest of a partly committed response: nothing for now, if it is paused there.
     pub(crate) fn left(&mut self, stream: StreamId, left: Left) -> Left {
         let is_paused = self.get(stream).is_some_and(Stream::is_paused);
         self.moving.has_paused |= is_paused;

@@ -6,8 +6,8 @@ use super::faults::{name, named};
 use crate::import::Addresses;
 use captures::{Fetch, Size};
 
-/// Removes from `requests` (the document first) those of unknown size. `notes` list them, and responses that are stated to be
-/// empty. Fails if the document has no body, or nothing else has a size.
+/// Removes requests of unknown size from `requests` (the document first). `notes` list them, and responses that are stated to
+/// be empty. Fails if the document has no body, or nothing else has a size.
 pub(super) fn keep_sized(
     requests: Vec<Fetch>,
     addresses: Addresses,

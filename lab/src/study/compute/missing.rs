@@ -55,7 +55,7 @@ fn of_set(plan: &Plan, runs: &[RunRecord], set: Set) -> Option<String> {
 
 const UNLOADED: &str = "no load that finished";
 
-/// What the page lacks for a metric.
+/// The missing facts of the page for a metric.
 fn reason(page: &Page, metric: &Metric, set: Set) -> &'static str {
     let has_hero = page.resources.iter().any(|it| it.hero);
     match metric.name {

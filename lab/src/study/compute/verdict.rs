@@ -1,4 +1,4 @@
-//! What the test of a scheme against the baseline allows to conclude.
+//! The conclusion from the test of a scheme against the baseline.
 
 use crate::study::{ComparisonRow, Plan, Study};
 use qlog_tools::metrics::Set;

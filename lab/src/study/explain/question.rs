@@ -132,8 +132,8 @@ impl<'a> Question<'a> {
         clusters.into_values().collect()
     }
 
-    /// What a study with this many sites and these variations of gains can find. A split into halves whose gains differ by d has the
-    /// improvement (sites / 4) d^2, and the root of an improvement varies like the gains of sites.
+    /// The effects that a study with this many sites and these variations of gains can find. A split into halves whose gains differ by
+    /// d has the improvement (sites / 4) d^2, and the root of an improvement varies like the gains of sites.
     pub(super) fn power(&self) -> Power {
         let all: Vec<usize> = (0..self.cases.all.len()).collect();
         let sites = self.by_site(&all, 0);

@@ -321,7 +321,7 @@ impl<'a> Comparisons<'a> {
         let needed = rows.filter_map(|it| self.study.pairs_needed(it, self.set)).max()?;
         let unit = self.study.comparisons[0].pairs_of.name();
         Some(format!(
-            "These are too few {unit} to name a winner among so many schemes: the adjusted test needs at least {needed}."
+            "These are too few {unit} to name a winner among that many schemes: the adjusted test needs at least {needed}."
         ))
     }
 

@@ -193,7 +193,7 @@ impl<'a> View<'a> {
         shown
     }
 
-    /// The numbers of the load at an index of the study, without those of an unfinished load.
+    /// The numbers of the load at an index of the study, without the numbers of an unfinished load.
     fn row_of(&self, place: usize) -> Row {
         let run = &self.study.runs[place];
         let runs: Vec<&RunRecord> = Some(run).filter(|it| it.completed).into_iter().collect();

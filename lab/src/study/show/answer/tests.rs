@@ -125,7 +125,7 @@ fn too_few_sites_are_said_before_any_number() {
     );
     assert_eq!(
         sentences[2],
-        "These are too few sites to name a winner among so many schemes: the adjusted test needs at least 8."
+        "These are too few sites to name a winner among that many schemes: the adjusted test needs at least 8."
     );
 }
 

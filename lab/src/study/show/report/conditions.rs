@@ -165,7 +165,7 @@ fn events(link: &Profile) -> Vec<String> {
     loss.into_iter().chain(jitter).chain(reorder).chain(shares).collect()
 }
 
-/// What the server knew about resources. It must be stated if it had the labels by which it is judged.
+/// The facts about resources that the server knew. It must be stated if it had the labels by which it is judged.
 fn known(metadata: Metadata) -> String {
     let labels = match metadata {
         Metadata::Full => {
