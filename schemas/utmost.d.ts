@@ -253,7 +253,7 @@ export type ExplainRatio = number;
 
 export type ExplainSplit = {
   above: ExplainBranch;
-  /** Other facts that part the cases nearly as well. */
+  /** Other facts that split the cases nearly as well. */
   alike: Array<string>;
   /** The value between both. */
   at: number;

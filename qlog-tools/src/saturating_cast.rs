@@ -3,7 +3,7 @@
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "what does not fit is clamped"
+    reason = "values that do not fit are clamped"
 )]
 
 /// The whole part.

@@ -107,7 +107,7 @@ pub fn bytes_go_once(scheme: &Scheme, page: &[(Resource, u64)]) -> Result<(), St
     }
     let packets: u64 = page.iter().map(|(_, bytes)| bytes.div_ceil(PACKET_BYTES)).sum();
     for _ in 0..packets {
-        let picked = scheduler.pick().ok_or("nobody was picked while bytes were left")?;
+        let picked = scheduler.pick().ok_or("no stream was picked while bytes were left")?;
         let rest = left.get_mut(&picked).filter(|rest| **rest > 0);
         let rest = rest.ok_or_else(|| format!("picked stream {}, which is complete", picked.0))?;
         let bytes = PACKET_BYTES.min(*rest);

@@ -155,7 +155,7 @@ fn a_url_is_loaded_in_chromium_and_keeps_its_address() {
     let document = answer(&[&find[1..], &["--policy", policy, "--measure"]].concat());
     assert_eq!(document["baseline_server"], "rfc9218", "the server of the URL was asked");
     let assumptions = document["by_resource"][0]["assumptions"].to_string();
-    let derived = "why the browser asked for what was derived from 3 loads";
+    let derived = "the causes of requests were derived from 3 loads";
     assert!(assumptions.contains(derived), "{assumptions}");
     let certainty = document["answer"]["certainty"].as_str().expect("words");
     let is_found =

@@ -354,7 +354,7 @@ impl Plan {
                 "is an order of packets, which engine {engine} cannot promise: use --engine ideal"
             )
         } else if buffered {
-            "is searched for without a send buffer: use --send-buffer 0".to_owned()
+            "is defined only without a send buffer: use --send-buffer 0".to_owned()
         } else if let Some(Network { name: network, .. }) = jittered {
             format!("is searched for without jitter, which network `{network}` has: use another")
         } else {

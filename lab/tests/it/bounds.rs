@@ -229,7 +229,7 @@ fn brackets_refuse_what_they_are_not_searched_for() {
     );
     assert_eq!(
         problem(&plan(&["rr", "anti-oracle"], engines::IDEAL, 14_000)),
-        "`anti-oracle` is searched for without a send buffer: use --send-buffer 0"
+        "`anti-oracle` is defined only without a send buffer: use --send-buffer 0"
     );
 }
 

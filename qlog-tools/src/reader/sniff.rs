@@ -118,7 +118,7 @@ impl Read for Broken {
 
 #[expect(
     clippy::zero_sized_map_values,
-    reason = "only the keys are asked for; serde has no set of keys"
+    reason = "only the keys are needed; serde has no set of keys"
 )]
 fn container(look: &[u8]) -> Container {
     let text = text_of(look);

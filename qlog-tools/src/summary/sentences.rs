@@ -50,7 +50,7 @@ fn verdict(lint: &Lint) -> Sentence {
     let mut text = format!("{broken} of {checked} broke the order of sending (lint, by {basis}).");
     if let Some(lacks) = &lint.cannot_judge {
         let lacks = lacks.split(';').next().unwrap_or_default();
-        text = format!("Whether the order of sending was right cannot be told: {lacks}.");
+        text = format!("It is unknown whether the order of sending was right: {lacks}.");
     }
     let moment = lint.violations.first().map(|it| SentenceMoment {
         is_server: true,
@@ -123,7 +123,7 @@ impl Teller<'_> {
                     (.., in_vain) => {
                         let in_vain = in_vain.unwrap_or_default();
                         let again = in_vain + recovered.sent_again_bytes;
-                        format!("{in_vain} of {again} bytes that went again had arrived")
+                        format!("{in_vain} of {again} bytes that were sent again had arrived")
                     }
                 })
             }
@@ -181,7 +181,7 @@ impl Teller<'_> {
             _ => "what the path allowed is not known".to_owned(),
         };
         let text = format!(
-            "Responses came at {} while some were open, {path}.",
+            "Responses arrived at {} while some were open, {path}.",
             rate_text(flow.goodput_bits_per_s)
         );
         let time_ms = self.log.timeline.transfers.first().map(|it| ms(it.requested_us));

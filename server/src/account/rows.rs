@@ -97,7 +97,7 @@ rows! {
         "the connection is dropped";
     HeadTime: "HTTP/3, HTTP/1.1", Request, "the time of a request's head, from its first byte", Written(|it| time(it.head)),
         "the stream is reset with the client's next datagram (`H3_REQUEST_INCOMPLETE`); HTTP/1.1: the connection is closed";
-    Head: "all", Request, "a decoded head; its bytes count with 32 for each field",
+    Head: "all", Request, "a decoded head: its bytes, and 32 for each field",
         Written(|it| format!("{}, {} fields", bytes(it.http3.field_section_bytes), count(HEAD_FIELDS))),
         "431; HTTP/3: its stream is reset (`H3_EXCESSIVE_LOAD`) if no answer is possible";
     UnfinishedHeads: "HTTP/3", Connection, "incomplete heads", Written(|it| bytes(it.http3.unfinished_bytes)),

@@ -38,8 +38,7 @@ pub(super) fn show(arguments: &[String], json: bool) -> Result<(), Failure> {
         clusters(&stats)
     ))?;
     output::line(&format!(
-        "\n{} % of the web's pages have as many resources as some of these pages; the weights tell as much as {:.1} sites \
-         of equal weight",
+        "\n{} % of the web's pages have as many resources as some of these pages; the weights carry as much information as {:.1} sites of equal weight",
         output::percent(stats.web.covered, 0),
         stats.web.effective_sites
     ))?;

@@ -271,7 +271,7 @@ fn loaded_in_browser(
     page.source.assumptions.extend(notes.collect::<Vec<_>>());
     if let Some(it) = &page.source.recording {
         page.source.assumptions.push(format!(
-            "why the browser asked for what was derived from {} loads under each of {} delays: times of requests are off by {} ms (median), {} \
+            "the causes of requests were derived from {} loads under each of {} delays: times of requests are off by {} ms (median), {} \
              ms (90th percentile)",
             it.loads / it.settings.len().max(1),
             it.settings.len(),

@@ -49,7 +49,7 @@ pub(super) enum Section {
 use Section::{Hol, Index, Limits, Ribbon};
 
 pub(super) const SECTIONS: Choices<Section> = &[
-    ("limits", "What held the sender back at each moment, of servers' logs", Limits),
+    ("limits", "What held the sender back at each moment, from servers' logs", Limits),
     ("index", "When the bytes were available: `ByteIndex`, `ObjectIndex` and so on", Index),
     (
         "hol",

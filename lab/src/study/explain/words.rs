@@ -23,7 +23,7 @@ fn of_winner(baseline: &str, answer: &Answer) -> String {
     }
     let worth = answer.held_out.map(of_held_out).unwrap_or_default();
     format!(
-        "The winner depends on {}: on sites that the rule has not seen, it is {worth} as fast as always {scheme}.",
+        "The winner depends on {}: on sites that the rule has not seen, it is {worth} as fast as {scheme} everywhere.",
         facts(&answer.tree)
     )
 }
@@ -48,7 +48,7 @@ fn of_gain(baseline: &str, answer: &Answer) -> String {
 
 fn of_power(sites: usize, power: &Power) -> String {
     format!(
-        "With {sites} sites, a rule is found in 80 of 100 studies if it parts them in halves whose gains differ by {:.0} %; \
+        "With {sites} sites, a rule is found in 80 of 100 studies if it splits them into halves whose gains differ by {:.0} %; \
          for 5 %, it takes about {} sites.",
         (power.ratio - 1.0) * 100.0,
         power.sites_for_5_percent
@@ -107,8 +107,7 @@ pub(super) fn conditions(explanation: &Explanation, plan: &Plan) -> Vec<String> 
         conditions.push(format!("{left_out} cases lack the value of a scheme, and are left out."));
     }
     conditions.push(format!(
-        "Of 100 studies without a rule, at most {:.0} would show one. The intervals in the table are of the cases that the rule \
-         was found in, so they flatter it: what it is worth on other sites stands in the answer.",
+        "Of 100 studies without a rule, at most {:.0} would show one. The intervals in the table come from the cases in which the rule was found, so they flatter it: the answer states its worth on other sites.",
         FALSE_RULES * 100.0
     ));
     let trees = [&explanation.winner.tree, &explanation.gain.tree];
@@ -121,7 +120,7 @@ fn alike(tree: &Branch) -> Vec<String> {
     let Some(split) = &tree.split else { return Vec::new() };
     let own = (!split.alike.is_empty()).then(|| {
         format!(
-            "In place of {}, {} would part the cases nearly as well: any of them may be the cause.",
+            "In place of {}, {} would split the cases nearly as well: any of them may be the cause.",
             split.fact,
             split.alike.join(", ")
         )

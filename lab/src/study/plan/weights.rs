@@ -64,7 +64,7 @@ impl PageWeights {
     pub fn sentence(&self) -> String {
         format!(
             "means over pages count each page as it stands for the web's pages: {:.0} % of these have as many resources as \
-             some of the study's pages; the weights tell as much as {:.1} sites of equal weight",
+             some of the study's pages; the weights carry as much information as {:.1} sites of equal weight",
             self.covered * 100.0,
             self.effective_sites
         )

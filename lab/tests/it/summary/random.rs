@@ -214,7 +214,7 @@ impl Judged<'_> {
 
     fn goodput(&self) -> Result<(), String> {
         let text = self.sentence("goodput");
-        let said = number_after(text, "Responses came at ")? * 1e6;
+        let said = number_after(text, "Responses arrived at ")? * 1e6;
         near("goodput", said, self.bytes as f64 * 8000.0 / self.truth.under_way_ms, 0.05, 0.0)?;
         let Ok(path) = number_after(text, "of the ") else {
             return is(self.truth.busy_share < 0.5, || "the path's rate is not told".to_owned());
