@@ -33,7 +33,7 @@ fn changed(pointer: &str, value: Value) -> Value {
     page
 }
 
-/// (pointer, wrong value, what the error says, whether the schema can see it).
+/// (pointer, wrong value, the error, whether the schema can detect it).
 type Wrong = (&'static str, Value, &'static str, bool);
 
 fn wrong_values() -> Vec<Wrong> {

@@ -1,4 +1,4 @@
-//! Schemes as clients signal them: the orders that a server makes of the signals, and their number.
+//! Schemes as clients signal them: the orders that a server derives from the signals, and their number.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
 
@@ -67,7 +67,7 @@ proptest! {
 }
 
 /// All but two: `tree` has an order only where clients signal, and under `weighted-incremental` a response counts at the
-/// default urgency until its signal comes, which moves the turns of others by a packet.
+/// default urgency until its signal arrives, which shifts the turns of others by a packet.
 const OTHERS: [&str; 14] = [
     "firefox@quicker",
     "rfc9218",

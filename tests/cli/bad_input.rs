@@ -1,4 +1,4 @@
-//! What is wrong with the input or with the world is one line, which names file, place and cause.
+//! Each problem with the input or the environment is one line, which names file, place and cause.
 
 use crate::{data, only_line, utmost};
 use std::fs;
@@ -27,7 +27,7 @@ fn assert_refused(arguments: &[&str], code: i32, expected: &str) {
     assert!(message.starts_with(expected), "{arguments:?}: {message}");
 }
 
-/// As [`assert_refused`] with code 2, of a file that the message must begin with.
+/// Like [`assert_refused`], with code 2, for a file with whose name the message must begin.
 #[track_caller]
 fn assert_file_refused(arguments: &[&str], file: &Path, expected: &str) {
     let file = file.to_str().expect("UTF-8");
@@ -482,7 +482,7 @@ fn a_configuration_whose_page_is_not_bundled_names_file_key_and_remedy() {
     );
 }
 
-/// A log whose side nothing in it tells.
+/// A log without any sign of its side.
 const NOBODYS: &str = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{}}
 {"time":1,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[{"frame_type":"ping"}]}}
 "#;

@@ -1,4 +1,4 @@
-//! `utmost corpus` with files that are there, are not, or are something else.
+//! `utmost corpus` with files that exist, do not exist, or are something else.
 
 use crate::schemas::assert_valid;
 use crate::{only_line, utmost};
@@ -27,7 +27,7 @@ fn assert_refused(folder: &Path, arguments: &[&str], expected: &str) {
     assert_eq!(line.strip_prefix("utmost: "), Some(expected), "{arguments:?}");
 }
 
-/// Captures of a page that loads otherwise under each of the five settings: nothing predicts it.
+/// Captures of a page that loads differently under each of the five settings: nothing predicts it.
 fn erratic() -> String {
     let mut captures: Value = serde_json::from_str(CAPTURES).expect("JSON");
     let loads = captures["fitted"].as_array_mut().expect("a list");
@@ -251,7 +251,7 @@ fn a_graph_of_no_host_is_refused() {
     }
 }
 
-/// A HAR file of a page of this host, with a document of so many bytes.
+/// A HAR file of a page of this host, with a document of this many bytes.
 fn har(host: &str, bytes: usize) -> String {
     let content = format!(r#""content":{{"size":{bytes},"mimeType":"text/html"}}"#);
     format!(

@@ -169,7 +169,8 @@ fn a_url_is_loaded_in_chromium_and_keeps_its_address() {
     assert!(policy.contains(&host) || !policy.contains("[[route]]"), "{policy}");
 }
 
-/// A folder with a page that is not its index: a logo, a hero as a background, and images that nobody sees at first.
+/// A folder with a page that is not its index: a logo, a hero as a background, and images that are invisible at
+/// first.
 #[cfg(feature = "record")]
 fn team(folder: &Path) -> String {
     let site = folder.join("public");

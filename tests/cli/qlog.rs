@@ -1,5 +1,5 @@
-//! `utmost qlog` on small logs of one connection: three streams in turn, 500 bytes a frame; the
-//! second frame of stream 4 is lost and comes 25 ms later.
+//! `utmost qlog` on small logs of one connection: three streams in turn, 500 bytes per frame; the second frame of stream
+//! 4 is lost and arrives 25 ms later.
 
 use crate::{data, only_line, stdout_of, utmost};
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn check_says_what_a_log_is_for() {
     );
 }
 
-/// What `hol` says of logs, but for where it comes from.
+/// The output of `hol` for logs, except its provenance.
 fn blocking(logs: &[&str]) -> Value {
     let mut document = json(&[&["hol"], logs].concat());
     let provenance = document.as_object_mut().and_then(|it| it.remove("provenance"));

@@ -320,8 +320,8 @@ fn a_backend_is_served_and_its_pushes_are_listed() {
     assert_eq!(server.stop().0, Some(0));
 }
 
-/// What `play --push-log` says of two visits to a site of files with these keys of its document's route, and with this
-/// `Cache-Control` field.
+/// The output of `play --push-log` for two visits to a site of files with these keys of its document's route, and with
+/// this `Cache-Control` field.
 fn two_visits(keys: &str, cache_control: &str) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, bytes) in [("index.html", 8000), ("style.css", 6000), ("hero.jpg", 30_000)] {

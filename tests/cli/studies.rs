@@ -479,7 +479,7 @@ fn write_files(page: &str, root: &Path) {
     }
 }
 
-/// What a policy says, read without knowing how it is written.
+/// The contents of a policy, read without knowledge of its syntax.
 mod toml_of {
     pub(super) struct Policy {
         pub(super) default: String,
@@ -607,7 +607,7 @@ fn a_study_that_cannot_lead_to_a_policy_is_refused_with_what_to_write() {
     }
 }
 
-/// A network on which nothing comes after a while: the load is given up, and said to be so.
+/// A network on which nothing arrives after a while: the load is abandoned, and reported as such.
 #[test]
 fn a_load_that_does_not_finish_is_reported_with_its_seed_and_its_log_and_counts_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");

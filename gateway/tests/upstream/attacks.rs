@@ -1,4 +1,4 @@
-//! Clients that try to take the backend from others, or to make it believe something.
+//! Clients that try to take the backend from others, or to deceive it.
 
 use crate::backend::{self, Backend};
 use crate::fetch::{Ask, fetch, hold, hold_from};
@@ -23,7 +23,7 @@ fn patient() -> UpstreamLimits {
     }
 }
 
-/// More than all buffers for `/large`, nothing for `/silent`, else a word.
+/// More than all buffers for `/large`, nothing for `/silent`, otherwise a word.
 fn talk(head: &str, stream: &mut TcpStream) {
     if head.starts_with("GET /large") {
         backend::respond(stream, &vec![7; 20_000_000]);
@@ -82,7 +82,7 @@ fn uploads_that_stop_after_64_kib_take_at_most_half_of_the_backend() {
     }
 }
 
-/// An event stream that goes on, an answer that does not come for long, or a word.
+/// An endless event stream, a late answer, or a word.
 fn slow_talk(head: &str, stream: &mut TcpStream) {
     if head.starts_with("GET /events") {
         backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n");

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Pages that are compared with brute force.
 const PAGES: usize = 300;
-/// Enough for branch and bound to come to an end on each of them.
+/// Enough for branch and bound to finish on each of them.
 const EFFORT: Effort = Effort { nodes: 500_000, steps: 50 };
 /// Indices are sums of whole microseconds divided once.
 const TOLERANCE_MS: f64 = 1e-6;
@@ -49,7 +49,7 @@ fn network(name: &str) -> Network {
     Network::find(name).expect("built in")
 }
 
-/// What all searches say of one page.
+/// The results of all searches on one page.
 struct Judged {
     page: Arc<Page>,
     network: Network,

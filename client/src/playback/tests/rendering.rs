@@ -1,4 +1,4 @@
-//! When the user sees what, on small pages.
+//! What a visitor sees when, on small pages.
 
 use super::{Bytes, Done, Net, none, page};
 use crate::playback::Playback;

@@ -109,7 +109,7 @@ fn a_page_that_does_not_predict_its_recordings_is_refused() {
     assert!(error.contains("151 ms (90th percentile)") && error.contains("--force"), "{error}");
 }
 
-/// Captures of a page that loads otherwise under each of the five settings: nothing predicts it.
+/// Captures of a page that loads differently under each of the five settings: nothing predicts it.
 fn erratic() -> Captures {
     let mut captures = CAPTURES.clone();
     for (load, capture) in captures.fitted.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
-//! What only the first line and the port of a request can say: older and later versions, targets, and plain HTTP. Beside it what nginx
-//! and Caddy answer, and which answers say the date.
+//! What only the first line and the port of a request can express: older and later versions, targets, and plain HTTP. Beside it the
+//! answers of nginx and Caddy, and which answers have a date.
 
 use super::clients::{plain, raw_status_2, response, rest, secure};
 use super::neighbours::Neighbour;
