@@ -104,7 +104,7 @@ pub struct Run {
     pub first_slot: u64,
     /// The stream.
     pub stream: u64,
-    /// Packets, one a slot.
+    /// Packets, one per slot.
     pub packets: u64,
     /// Bytes in the last of them.
     pub last_bytes: u64,

@@ -41,7 +41,7 @@ pub enum Forbidden {
 /// Why the cookies of a future request are unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownCookies {
-    /// Nothing was said of them.
+    /// Nothing was declared about them.
     #[error("their scope is not declared")]
     NotDeclared,
     /// A cookie may be bound to another path.

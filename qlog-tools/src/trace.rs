@@ -197,7 +197,7 @@ pub struct StreamSummary {
     pub(crate) progress: Progress,
 }
 
-/// Something said about a priority.
+/// A priority signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrioritySignal {
     /// When.

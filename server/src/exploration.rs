@@ -49,7 +49,7 @@ struct State {
     /// Connections that have explored, or will.
     explorers: u64,
     pages: BTreeMap<String, Page>,
-    /// Loads that count, by the hash of a client and a page. The hash is specific to this process, and none of it is written.
+    /// Loads that count, by the hash of a client and a page. The hash is specific to this process, and no part of it is written.
     clients: HashMap<u64, u8>,
     hasher: RandomState,
     /// Loads of pages for which there was no room.
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!((present, dfifo, bucket), (7000, 1500, 1500));
     }
 
-    /// However often somebody looks: the favourite never changes in 950 of 1,000 studies of 1,000 visits in which all orders
+    /// However often the results are checked: the favourite never changes in 950 of 1,000 studies of 1,000 visits in which all orders
     /// are alike.
     #[test]
     fn orders_that_are_alike_seldom_change_the_favourite() {
@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(it.report().loads_of_other_pages, 1);
     }
 
-    /// Somebody who slows down one of the orders could decide for all others.
+    /// An attacker who slows down one of the orders could decide for all others.
     #[test]
     fn one_client_neither_decides_nor_fills_the_pages() {
         let it = exploration(&["dfifo"], 1.0, 1);

@@ -175,7 +175,7 @@ impl Responder {
     }
 
     /// Reads the stream bytes and handles them, request by request. Nothing more is read from a client that stopped our own streams.
-    /// What came too early for a backend is requested again only when everything that came with the end of the handshake is read, so
+    /// A request that came too early for a backend is repeated only when everything that came with the end of the handshake is read, so
     /// that a reset in it counts.
     fn act(&mut self, now: Instant, scratch: &mut [u8]) {
         self.check_own_streams();

@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Permissions of anybody but the owner.
+/// Permissions of anyone but the owner.
 const OTHERS: u32 = 0o077;
 
 /// The same for a file that belongs to root: only a group gives a service access to it. `PostgreSQL` has the same

@@ -89,6 +89,13 @@ const NEWER: &[Pattern] = &[
     pattern("has not.", "write \"does not have\""),
     pattern("have not.", "write \"do not have\""),
     pattern("for a look", "say what it is good for"),
+    pattern("under way", "write \"in progress\" or \"in flight\""),
+    pattern("goes on with", "write \"continues with\""),
+    pattern("a line each", "write \"one per line\""),
+    pattern("of no use", "write \"useless\""),
+    pattern("says so", "write \"states this\", or name the thing"),
+    pattern("what came", "write \"what arrived\", or name the thing"),
+    pattern("somebody", "name the person, or write \"anyone\""),
 ];
 
 /// Files that hold texts which kept results and bundled pages compare.

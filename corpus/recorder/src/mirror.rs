@@ -57,7 +57,7 @@ pub fn page_url(text: &str) -> Result<Url, RecordError> {
         .filter(|it| matches!(it.scheme(), "http" | "https"))
         .ok_or_else(|| refused(text, "is not a page of a server; name an http or https URL"))?;
     if !url.username().is_empty() {
-        let cause = "holds a user's name; record pages that anybody may see, without it";
+        let cause = "holds a user's name; record public pages, without it";
         return Err(refused(text, cause));
     }
     Ok(url)
@@ -221,7 +221,7 @@ fn end_of_redirects<'a>(
         let next = plain(to).and_then(|it| by_url.get(&it));
         end = match next {
             Some(next) if steps <= by_url.len() => next,
-            _ => return Err(refused(&answer.url, "redirects without end")),
+            _ => return Err(refused(&answer.url, "redirects endlessly")),
         };
         steps += 1;
     }
@@ -348,10 +348,7 @@ mod tests {
             ("data:text/html,x", "is not a page of a server; name an http or https URL"),
             ("file:///etc/passwd", "is not a page of a server; name an http or https URL"),
             ("ftp://a/x", "is not a page of a server; name an http or https URL"),
-            (
-                "https://me:secret@a/x",
-                "holds a user's name; record pages that anybody may see, without it",
-            ),
+            ("https://me:secret@a/x", "holds a user's name; record public pages, without it"),
             ("https://www.shop.example/none", "was never requested"),
             ("https://www.shop.example/a.css?v=2", "is text/css; only HTML is a page"),
         ] {
@@ -374,7 +371,7 @@ mod tests {
                 vec![redirect(url, other), answer(other, "text/html", "")],
                 "leads to another host; record https://elsewhere.example/ itself",
             ),
-            (url, vec![redirect(url, url)], "redirects without end"),
+            (url, vec![redirect(url, url)], "redirects endlessly"),
             (
                 PAGE,
                 vec![redirect(url, other), answer(other, "image/png", "")],

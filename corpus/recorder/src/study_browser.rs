@@ -96,7 +96,7 @@ struct KnownFiles {
 impl Site for KnownFiles {
     fn respond(&self, request: &Request) -> Response {
         let Response { resource, directive, .. } = self.page.respond(request);
-        // Clears the log of requests, which nobody reads and which would grow.
+        // Clears the log of requests, which is not read and would grow.
         self.files.set(Setting::default());
         Response { resource, directive, ..self.files.respond(request) }
     }

@@ -110,7 +110,7 @@ impl Current {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     Open,
-    /// Responses under way end.
+    /// Responses in progress end.
     Draining,
     /// Everything ends.
     Over,

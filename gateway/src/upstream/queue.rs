@@ -129,7 +129,7 @@ impl<T> Queue<T> {
         true
     }
 
-    /// A request under way ends.
+    /// A request in progress ends.
     pub(super) fn end(&mut self, client: Client) {
         self.under_way.give_back(client);
     }
@@ -201,7 +201,7 @@ mod tests {
         assert!(queue.leave_line(client('a'), |it| it == "a1"));
         assert!(queue.leave_line(client('b'), |it| it == "b1"));
         assert_eq!(called(&mut queue), "a2");
-        assert!(!queue.leave_line(client('a'), |it| it == "a2"), "it is under way");
+        assert!(!queue.leave_line(client('a'), |it| it == "a2"), "it is in progress");
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Teller<'_> {
                 format!("round trips took {p95} at the 95th percentile instead of {least}")
             }),
             Cause::ConnectionFlowControl => {
-                held.credit_bytes.map(|it| format!("it let at most {it} bytes be under way"))
+                held.credit_bytes.map(|it| format!("it let at most {it} bytes be in flight"))
             }
             Cause::StreamFlowControl => {
                 held.credit_bytes.map(|it| format!("each began with {it} bytes"))

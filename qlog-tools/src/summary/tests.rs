@@ -164,7 +164,7 @@ fn the_client_gave_little_credit_for_the_connection() {
     }
     log.packet(120.0, 7200);
     log.metrics(121.0, 99_000, 0, 20.0);
-    assert_cause(&log, Cause::ConnectionFlowControl, "it let at most 2400 bytes be under way");
+    assert_cause(&log, Cause::ConnectionFlowControl, "it let at most 2400 bytes be in flight");
 }
 
 #[test]

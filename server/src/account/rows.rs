@@ -89,7 +89,7 @@ rows! {
         Written(|_| bytes(super::useless::HANDSHAKE_BYTES)), "the connection is closed";
     Unproven: "HTTP/3", Connection,
         "bytes to an unproven address, in the handshake and after each change of address",
-        Written(|_| "three times what came from there".to_owned()), "nothing is sent";
+        Written(|_| "three times the bytes from there".to_owned()), "nothing is sent";
     Addresses: "HTTP/3", Connection, "addresses that a client has one after another", Written(|_| count(SERVED_ADDRESSES)),
         "the connection is closed, and the client reconnects";
     Idle: "all", Connection,

@@ -168,7 +168,7 @@ impl Model {
             it if it < available => Left::Ready,
             _ => Left::Waiting,
         };
-        let outgoing = streams.outgoing_mut(StreamId(stream)).expect("under way");
+        let outgoing = streams.outgoing_mut(StreamId(stream)).expect("in progress");
         assert_eq!(outgoing.commit(bytes), left);
     }
 
@@ -179,7 +179,7 @@ impl Model {
             return;
         }
         let mut buffer = vec![0; bytes];
-        let outgoing = streams.outgoing_mut(StreamId(stream)).expect("under way");
+        let outgoing = streams.outgoing_mut(StreamId(stream)).expect("in progress");
         let last = outgoing.is_end(bytes as u64);
         match outgoing.share(bytes, &Pages::default()).expect("in memory") {
             Some(shared) => buffer.copy_from_slice(&shared),
@@ -204,7 +204,7 @@ impl Model {
             let available = plain.available(self.released_ms.get(stream).copied());
             let stream = StreamId(*stream);
             assert_eq!(streams.pending(stream), (available - plain.committed) as u64);
-            let outgoing = streams.outgoing(stream).expect("under way");
+            let outgoing = streams.outgoing(stream).expect("in progress");
             assert_eq!(outgoing.committed(), plain.committed as u64);
             assert_eq!(outgoing.offset(), plain.offered as u64);
         }

@@ -1,4 +1,4 @@
-//! What a visitor sees when, on small pages.
+//! When visible changes happen, on small pages.
 
 use super::{Bytes, Done, Net, none, page};
 use crate::playback::Playback;
