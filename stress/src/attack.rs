@@ -166,19 +166,19 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "h2-rapid-reset",
-        text: "requests of HTTP/2 that are cancelled at once (CVE-2023-44487)",
+        text: "HTTP/2 requests that are cancelled at once (CVE-2023-44487)",
         codes: &[CALM],
         way: Way::Tcp(5, |asked| Box::new(Http2::resets(asked))),
     },
     Attack {
         name: "h2-continuations",
-        text: "heads of HTTP/2 that never end (CVE-2024-27316)",
+        text: "HTTP/2 heads that never end (CVE-2024-27316)",
         codes: &[CALM],
         way: Way::Tcp(5, |asked| Box::new(Http2::continuations(asked))),
     },
     Attack {
         name: "h2-many-fields",
-        text: "requests of HTTP/2 with 1001 further fields",
+        text: "HTTP/2 requests with 1001 additional fields",
         codes: &[CALM],
         way: Way::Tcp(5, |asked| Box::new(Http2::many_fields(asked))),
     },

@@ -86,7 +86,7 @@ impl Soaked {
         }
         for (name, trend) in [("memory", memory), ("descriptors", descriptors)] {
             if let Some(trend) = trend.filter(|trend| !trend.is_flat()) {
-                failures.push(format!("{name}: {:.0} more an hour", trend.per_hour));
+                failures.push(format!("{name}: {:.0} more per hour", trend.per_hour));
             }
         }
         Self { seen, rounds, memory, descriptors, failures }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_wrong_body_and_memory_that_rises_are_failures() {
         assert_eq!(failures(0, BTreeMap::new()), Vec::<String>::new());
-        assert_eq!(failures(1000, BTreeMap::new()), ["memory: 3600000 more an hour"]);
+        assert_eq!(failures(1000, BTreeMap::new()), ["memory: 3600000 more per hour"]);
         assert_eq!(
             failures(0, BTreeMap::from([("/: other bytes".to_owned(), 2)])),
             ["2 x /: other bytes"]

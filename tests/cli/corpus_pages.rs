@@ -52,7 +52,7 @@ fn a_recording_whose_replays_disagree_is_written_with_force_only() {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("utmost: page: discovery times are off by"), "{stderr}");
-    assert!(stderr.contains("or keep it all the same with --force"), "{stderr}");
+    assert!(stderr.contains("or keep it anyway with --force"), "{stderr}");
     assert!(!folder.path().join("page.json").exists());
 
     let output = corpus(folder.path(), &[&record[..], &["--force"]].concat());
@@ -154,7 +154,7 @@ fn what_cannot_be_recorded_is_refused_before_a_browser_is_started() {
     let folder = folder();
     for (source, cause) in [
         ("ftp://a/", "is not a page of a server; name an http or https URL"),
-        ("https://me@a/", "holds a user's name; record pages that anybody may see, without it"),
+        ("https://me@a/", "contains a user name; record public pages without it"),
         ("nowhere", "no such folder; name a folder, a URL, npm:NAME@VERSION/PATH or deb:NAME/PATH"),
         (
             "data:text/html,x",

@@ -25,7 +25,7 @@ pub enum RecordError {
     #[error(
         "discovery times are off by {:.0} ms (median) and {:.0} ms (90th percentile) when one \
          recording is played back from the others; at most {:.0} and {:.0} are allowed: \
-         record again on a quieter machine, or keep it all the same with --force",
+         record again on a quieter machine, or keep it anyway with --force",
         .0.p50, .0.p90, ERROR_MAX.p50, ERROR_MAX.p90
     )]
     Unpredictable(Spread),

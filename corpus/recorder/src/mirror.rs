@@ -57,7 +57,7 @@ pub fn page_url(text: &str) -> Result<Url, RecordError> {
         .filter(|it| matches!(it.scheme(), "http" | "https"))
         .ok_or_else(|| refused(text, "is not a page of a server; name an http or https URL"))?;
     if !url.username().is_empty() {
-        let cause = "holds a user's name; record public pages, without it";
+        let cause = "contains a user name; record public pages without it";
         return Err(refused(text, cause));
     }
     Ok(url)
@@ -348,7 +348,7 @@ mod tests {
             ("data:text/html,x", "is not a page of a server; name an http or https URL"),
             ("file:///etc/passwd", "is not a page of a server; name an http or https URL"),
             ("ftp://a/x", "is not a page of a server; name an http or https URL"),
-            ("https://me:secret@a/x", "holds a user's name; record public pages, without it"),
+            ("https://me:secret@a/x", "contains a user name; record public pages without it"),
             ("https://www.shop.example/none", "was never requested"),
             ("https://www.shop.example/a.css?v=2", "is text/css; only HTML is a page"),
         ] {

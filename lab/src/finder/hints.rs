@@ -139,7 +139,7 @@ impl ByHints {
         let page = &self.page;
         let Some(hints) = self.hints else {
             return vec![format!(
-                "{page}: hints have nothing to name, because a browser that reads the document finds all that is critical."
+                "{page}: hints have nothing to name, because a browser that reads the document finds everything critical."
             )];
         };
         let count = match self.links.len().max(self.early_hints.len()) {

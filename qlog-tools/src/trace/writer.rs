@@ -38,9 +38,9 @@ schedulers::named! {
     /// The side that wrote the log.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Vantage {
-        /// The side that asks.
+        /// The side that sends requests.
         Client = "client",
-        /// The side that answers.
+        /// The side that sends responses.
         Server = "server",
         /// A point between the ends. Its packets are sent and received as the client saw them,
         /// unless the log states that they flow as the server's.

@@ -30,8 +30,8 @@ pub(crate) struct Files {
 
 /// `--vantage`.
 pub(super) const SIDES: Choices<Vantage> = &[
-    ("client", "The side that asks", Vantage::Client),
-    ("server", "The side that answers", Vantage::Server),
+    ("client", "The side that sends requests", Vantage::Client),
+    ("server", "The side that sends responses", Vantage::Server),
 ];
 
 /// The logs that were read.

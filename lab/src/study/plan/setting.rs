@@ -129,7 +129,7 @@ dimensions! {
         name: "HTTP version",
         flag: "--http",
         help: "Versions of HTTP, separated by commas, on engine wire: 1.1 and 2 over the system's TCP, 3 over QUIC. All cross \
-               the same link between network namespaces, as of utmost link --tun [default: 3, over the link's UDP relay]",
+               the same link between network namespaces, like that of utmost link --tun [default: 3, over the link's UDP relay]",
         usual: "3",
         label: http_label,
         mark: http_label,
