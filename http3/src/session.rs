@@ -347,7 +347,7 @@ impl Session {
         self.unidirectional.close(stream)
     }
 
-    /// Handles CANCEL_PUSH. A server may only cancel pushes that we allowed, and a client only those that we promised (RFC
+    /// Handles `CANCEL_PUSH`. A server may only cancel pushes that we allowed, and a client only those that we promised (RFC
     /// 9114, 7.2.3).
     fn take_cancel_push(&mut self, id: u64) -> Result<(), Error> {
         let push = match self.role {
