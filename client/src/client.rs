@@ -148,7 +148,7 @@ impl Client {
         }
     }
 
-    /// Sends a request. False: the server allows no further stream now.
+    /// Sends a request. Returns `false` if the server allows no further stream now.
     fn request(&mut self, resource: usize) -> bool {
         if self.pushed.take(&self.visit.page.url(resource)) {
             return true;
@@ -165,7 +165,7 @@ impl Client {
         sent != Ok(false)
     }
 
-    /// Reads all readable streams. True: there may be more, because a response has moved.
+    /// Reads all readable streams. Returns `true` if there may be more, because a response has moved.
     fn read_streams(&mut self, now: Instant) -> bool {
         for stream in self.connection.readable() {
             while let Some(arrival) =
@@ -194,7 +194,7 @@ impl Client {
         self.read_moved(now)
     }
 
-    /// Reads arrivals on other connections. True: there were some.
+    /// Reads arrivals on other connections. Returns `true` if there were some.
     fn read_moved(&mut self, now: Instant) -> bool {
         let mut came = false;
         while let Some((stream, arrival)) =
@@ -209,7 +209,7 @@ impl Client {
         came
     }
 
-    /// Handles the events of an arrival. False: the server broke the rules, and the connection ends.
+    /// Handles the events of an arrival. Returns `false` if the server broke the rules, and the connection ends.
     fn take_events(
         &mut self,
         stream: StreamId,

@@ -79,7 +79,7 @@ impl HttpCache {
         fresh == Some(etag) || self.to_validate(url) == Some(etag)
     }
 
-    /// Marks a copy as validated for this page load. False: there is no copy to validate.
+    /// Marks a copy as validated for this page load. Returns `false` if there is no copy to validate.
     pub(crate) fn validated(&mut self, url: &str) -> bool {
         let Some((url, etag)) = self.stale.remove_entry(url) else { return false };
         self.fresh.insert(url, Fresh { etag: Some(etag), until: None });

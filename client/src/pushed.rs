@@ -130,7 +130,7 @@ impl PushCache {
         self.refused += 1;
     }
 
-    /// The page needs the resource. True: a promise, now used up, replaces the request.
+    /// The page needs the resource. Returns `true` if a promise, now used up, replaces the request.
     pub(crate) fn take(&mut self, url: &str) -> bool {
         self.by_url.contains_key(url) && self.used.insert(url.to_owned())
     }

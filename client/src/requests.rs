@@ -22,7 +22,7 @@ impl Requests {
         Self { hold_back, ..Self::default() }
     }
 
-    /// A resource is or will be needed: queues its request. False: it is already queued or requested.
+    /// A resource is or will be needed: queues its request. Returns `false` if it is already queued or requested.
     pub(crate) fn add(&mut self, resource: usize) -> bool {
         let is_new = !self.asked.contains(&resource) && !self.waiting.contains(&resource);
         if is_new {

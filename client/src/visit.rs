@@ -74,7 +74,7 @@ impl Visit {
         self.outcome.cookies.expire(now);
     }
 
-    /// Queues everything discovered so far, in order of discovery. False: nothing is left to request.
+    /// Queues everything discovered so far, in order of discovery. Returns `false` if nothing is left to request.
     pub(crate) fn discover(&mut self, now: Instant) -> bool {
         let due = self.playback.due(self.micros(now));
         if due.is_empty() && self.first_waiting().is_none() {
@@ -220,7 +220,7 @@ impl Visit {
         self.playback.completed(resource, now_us);
     }
 
-    /// Stores a complete response. True: it confirms that the cached copy is still valid.
+    /// Stores a complete response. Returns `true` if it confirms that the cached copy is still valid.
     fn is_validated_by(&mut self, resource: usize, receiving: &Receiving) -> bool {
         let url = self.page.url(resource);
         if let Some(stored) = receiving.stored.clone() {

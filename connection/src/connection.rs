@@ -196,7 +196,7 @@ impl Connection {
         self.pieces.bytes()
     }
 
-    /// Follows the handshake, and opens our control and QPACK streams as soon as possible. True: it just did.
+    /// Follows the handshake, and opens our control and QPACK streams as soon as possible. Returns `true` if it just did.
     pub fn open(&mut self) -> bool {
         let was_open = self.is_open();
         match self.state {
@@ -256,7 +256,7 @@ impl Connection {
         self.unsent.push_back(Unsent { stream, bytes, fin });
     }
 
-    /// Gives the transport as many queued bytes as it has room for. True: it took some.
+    /// Gives the transport as many queued bytes as it has room for. Returns `true` if it took some.
     pub fn flush(&mut self) -> bool {
         let mut wrote = false;
         let is_open = self.is_open();
@@ -307,8 +307,8 @@ impl Connection {
         http3::data_frame_header(payload_bytes)
     }
 
-    /// Sends the header section of a request; `fin`: it has no content. False: nothing was sent, because the server allows no
-    /// further stream or the transport has no room.
+    /// Sends the header section of a request; `fin`: it has no content. Returns `false` if nothing was sent, because the server
+    /// allows no further stream or the transport has no room.
     pub fn request(
         &mut self,
         stream: StreamId,
@@ -326,7 +326,7 @@ impl Connection {
         Ok(true)
     }
 
-    /// Queues a client's signal on its control stream. False: this connection has no frame for it.
+    /// Queues a client's signal on its control stream. Returns `false` if this connection has no frame for it.
     pub fn signal(&mut self, signal: &Signal) -> bool {
         let Some((control, bytes)) = self.session.signal(signal) else { return false };
         http3::log::signal_created(self.quic.qlog_streamer(), control, signal, bytes.len());
@@ -420,7 +420,7 @@ impl Connection {
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code.value()).ok();
     }
 
-    /// Stops reading a stream. True: it was readable before.
+    /// Stops reading a stream. Returns `true` if it was readable before.
     pub fn stop(&mut self, stream: StreamId, code: Code) -> bool {
         self.pieces.left(stream.0, |it| self.quic.stream_finished(it));
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code.value()).is_ok()

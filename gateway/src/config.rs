@@ -273,7 +273,7 @@ impl Config {
         wrong.extend(mistakes.into_iter().map(|it| (places.of_wrong(index, &it), it.cause)));
     }
 
-    /// Makes all backends prove their identity by this file of certificate authorities. False: none needs to.
+    /// Makes all backends prove their identity by this file of certificate authorities. Returns `false` if none needs to.
     fn trust(&mut self, ca: &Path) -> bool {
         let of_site = match &mut self.site {
             ConfigSite::Upstream(address) => Some(address),

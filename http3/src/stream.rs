@@ -101,7 +101,7 @@ impl RequestStream {
         outcome
     }
 
-    /// Drops the stored and all future bytes. False: nothing more was expected.
+    /// Drops the stored and all future bytes. Returns `false` if nothing more was expected.
     pub(crate) fn abandon(&mut self) -> bool {
         if matches!(self.message.phase, Phase::Finished | Phase::Abandoned) {
             return false;

@@ -73,7 +73,7 @@ impl WaitingSignals {
         }
     }
 
-    /// A tree frame names a future stream. False: there are too many such streams.
+    /// A tree frame names a future stream. Returns `false` if there are too many such streams.
     pub(crate) fn name_node(&mut self, stream: StreamId, limits: &Limits) -> bool {
         if self.nodes.len() < limits.waiting_priority_updates {
             self.nodes.insert(stream);

@@ -71,8 +71,8 @@ impl ClientConnection {
         })
     }
 
-    /// Sends frames that the transport would not make, each of these in its own packet. False: the connection has no keys for
-    /// it yet.
+    /// Sends frames that the transport would not make, each of these in its own packet. Returns `false` if the connection has
+    /// no keys for it yet.
     pub(crate) fn send_frames(&mut self, packets: impl IntoIterator<Item = Vec<u8>>) -> bool {
         let Some(crafter) = Crafter::new(&self.secrets) else { return false };
         let quic = &mut self.connection.quic;

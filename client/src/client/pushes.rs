@@ -58,7 +58,7 @@ impl Client {
         }
     }
 
-    /// The head of a response arrived. False: it was pushed, and this client does not use it.
+    /// The head of a response arrived. Returns `false` if it was pushed, and this client does not use it.
     pub(super) fn on_pushed_head(
         &mut self,
         stream: StreamId,

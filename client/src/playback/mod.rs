@@ -297,7 +297,7 @@ impl Playback {
         self.happen(Happening::Applied(id));
     }
 
-    /// Ends and begins due executions, and renders between them. False: nothing is due.
+    /// Ends and begins due executions, and renders between them. Returns `false` if nothing is due.
     fn step_main_thread(&mut self) -> bool {
         if let Some(id) = self.main_thread.end(self.now_us) {
             self.apply(id);

@@ -25,7 +25,8 @@ impl Opening {
         Self { commit_us: micros(page.commit_ms), ..Self::default() }
     }
 
-    /// Bytes of the document have arrived (`Some`), or the whole document (`None`). False: the browser reads them at once.
+    /// Bytes of the document have arrived (`Some`), or the whole document (`None`). Returns `false` if the browser reads them
+    /// at once.
     pub(super) fn holds(&mut self, body_bytes: Option<u64>, now_us: u64) -> bool {
         let reads_us = *self.reads_us.get_or_insert(now_us.saturating_add(self.commit_us));
         if now_us >= reads_us && self.held.is_none() {

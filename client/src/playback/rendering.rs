@@ -95,8 +95,8 @@ impl Rendering {
         self.reach(milestone, now_us.saturating_add(FRAME_US));
     }
 
-    /// Renders for the first time, unless something blocks it. False: something blocks it, or it has already
-    /// happened.
+    /// Renders for the first time, unless something blocks it. Returns `false` if something blocks it, or it
+    /// has already happened.
     pub(super) fn render(&mut self, now_us: u64) -> bool {
         if self.has_rendered || !self.head_has_come || self.blocking > 0 {
             return false;

@@ -143,7 +143,7 @@ impl Fetch {
         self.answers.iter().map(|it| it.body_bytes).sum()
     }
 
-    /// Sends a request. False: the server allows no further stream now.
+    /// Sends a request. Returns `false` if the server allows no further stream now.
     fn request(&mut self, request: &Request) -> bool {
         let stream = self.connection.next_request();
         let sent = self.connection.request(stream, &self.fields(request), true);
@@ -174,7 +174,7 @@ impl Fetch {
         }
     }
 
-    /// One turn for each stream. False: there is nothing more to read now.
+    /// One turn for each stream. Returns `false` if there is nothing more to read now.
     fn read_turns(&mut self) -> bool {
         let mut has_read = false;
         for stream in self.connection.readable() {

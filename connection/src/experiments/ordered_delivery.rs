@@ -31,7 +31,8 @@ impl OrderedDelivery {
         Self { order, next: (0, 0), waiting: BTreeMap::new(), reset: BTreeSet::new() }
     }
 
-    /// Takes an arrival on a stream. False: it does not have to wait, so the session gets it now.
+    /// Takes an arrival on a stream. Returns `false` if it does not have to wait, so the session gets it
+    /// now.
     pub fn holds(&mut self, stream: StreamId, arrival: Arrival<'_>) -> bool {
         match arrival {
             Arrival::Bytes(bytes, fin) if stream.0.is_multiple_of(4) => {

@@ -81,8 +81,8 @@ impl Compressed {
         }
     }
 
-    /// Makes the thread compress a file. `then` gets the result, or `None` if the file must be sent uncompressed. False: there
-    /// is no thread.
+    /// Makes the thread compress a file. `then` gets the result, or `None` if the file must be sent uncompressed. Returns
+    /// `false` if there is no thread.
     pub(super) fn make(
         &self,
         file: Arc<HotFile>,

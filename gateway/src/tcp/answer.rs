@@ -221,7 +221,7 @@ fn end_upload(later: &Weak<Later>, trailers: &HeaderMap) {
     later.end_upload();
 }
 
-/// Waits for room, and passes the bytes on; false: the response is over.
+/// Waits for room, and passes the bytes on. Returns `false` if the response is over.
 async fn give(later: &Weak<Later>, bytes: &[u8], mut news: Receiver<()>) -> bool {
     loop {
         let Some(later) = later.upgrade() else { return false };

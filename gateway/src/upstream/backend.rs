@@ -48,7 +48,7 @@ impl Backend {
         Ok(Self { arrivals, places, tunnels, count: AtomicU64::new(0) })
     }
 
-    /// Accepts a request; false: too many wait.
+    /// Accepts a request. Returns `false` if too many wait.
     pub(super) fn take(&self, backend_request: BackendRequest) -> bool {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let places = if backend_request.request.is_tunnel { &self.tunnels } else { &self.places };

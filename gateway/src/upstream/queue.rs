@@ -62,7 +62,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// A request arrives; false: too many wait.
+    /// A request arrives. Returns `false` if too many wait.
     pub(super) fn enter(&mut self, client: Client) -> bool {
         let has_room = self.waiting.has_room(client);
         if has_room {
@@ -71,8 +71,8 @@ impl<T> Queue<T> {
         has_room
     }
 
-    /// A request arrives that does not wait; false: there is no slot for it, or its client has used its share. It is in
-    /// progress from now on.
+    /// A request arrives that does not wait. Returns `false` if there is no slot for it, or its client has used its
+    /// share. It is in progress from now on.
     pub(super) fn take(&mut self, client: Client) -> bool {
         let has_room = self.under_way.has_room(client);
         if has_room {
@@ -116,7 +116,7 @@ impl<T> Queue<T> {
         self.waiting.give_back(client);
     }
 
-    /// A request that has lined up leaves; false: it is already in progress.
+    /// A request that has lined up leaves. Returns `false` if it is already in progress.
     pub(super) fn leave_line(&mut self, client: Client, is_its: impl Fn(&T) -> bool) -> bool {
         let Some(line) = self.lines.get_mut(&client) else { return false };
         let Some(place) = line.iter().position(is_its) else { return false };

@@ -75,7 +75,7 @@ enum Stage {
 }
 
 impl Place {
-    /// Moves to a queue for other slots; false: too many wait there.
+    /// Moves to a queue for other slots. Returns `false` if too many wait there.
     pub(super) fn move_to(&mut self, places: &Arc<Slots>) -> bool {
         let other = places.enter(self.client, self.number);
         other.map(|it| *self = it).is_some()
