@@ -160,7 +160,7 @@ fn a_value_that_stands_twice_and_a_baseline_of_two_schemes_are_refused() {
     }
 }
 
-/// `utmost compare` with these arguments is bad usage, and says what is expected.
+/// `utmost compare` with these arguments is bad usage, and prints what is expected.
 fn refused(arguments: &str, expected: &str) {
     let all = [&["compare", "--paper", "davies-meenan"][..], &words(arguments)].concat();
     let output = utmost(&all).output().expect("it runs");
