@@ -31,7 +31,7 @@ pub enum PairingError {
     },
     /// It names another connection.
     #[error(
-        "{log}: not the client's log of the server's connection: ID {there} there, {here} at the server"
+        "{log}: not the client's log of the server's connection: ID {there} in this log, {here} at the server"
     )]
     OtherConnection {
         /// The log.
@@ -293,6 +293,6 @@ mod tests {
         assert_eq!(found(&[nameless]), Ok(true));
         assert_eq!(found(&[]), Ok(false));
         let error = found(&[other]).unwrap_err().to_string();
-        assert!(error.ends_with("ID bb there, aa at the server"), "{error}");
+        assert!(error.ends_with("ID bb in this log, aa at the server"), "{error}");
     }
 }

@@ -208,7 +208,10 @@ fn lint_refuses_another_connections_log_and_a_servers_as_the_clients() {
         only_line(&utmost(&arguments).output().expect("runs"), 2)
     };
     let line = of(other);
-    assert!(line.contains("ID aaaa030405060708 there, 0102030405060708 at the server"), "{line}");
+    assert!(
+        line.contains("ID aaaa030405060708 in this log, 0102030405060708 at the server"),
+        "{line}"
+    );
     let line = of(&log("server.sqlog"));
     assert!(line.contains("a server's log; --client takes the log of its client"), "{line}");
 }

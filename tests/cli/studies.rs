@@ -587,7 +587,7 @@ fn a_study_that_cannot_lead_to_a_policy_is_refused_with_what_to_write() {
     for (flags, expected) in [
         (
             &[][..],
-            "on engine ideal no client signals, and a site's visitors do: use --engine stack --seeds 9",
+            "on engine ideal, clients send no signals, but a site's visitors do: use --engine stack --seeds 9",
         ),
         (&[&cable[..], &["8"]].concat(), "it takes at least 9 loads: use --seeds 9"),
         (

@@ -109,7 +109,7 @@ pub fn check(plan: &Plan, terms: Terms<'_>) -> Result<(), StudyError> {
     let to_beat = terms.to_beat;
     let mut schemes = plan.schemes.iter().filter_map(Contender::scheme);
     let problem = if !plan.engine.has_transport() {
-        "on engine ideal no client signals, and a site's visitors do: use --engine stack --seeds 9"
+        "on engine ideal, clients send no signals, but a site's visitors do: use --engine stack --seeds 9"
             .to_owned()
     } else if let Some(dimension) = varied {
         format!("name one {}, the site's", dimension.name)

@@ -69,7 +69,7 @@ fn mismatch(files: &Files, traces: &[Trace], connections: &[Ends<'_>]) -> Option
     let why = if there == here {
         "the same ID, but other packets; name the logs of one run".to_owned()
     } else {
-        format!("ID {there} there, {here} at the client")
+        format!("ID {there} in this log, {here} at the client")
     };
     Some(format!("{}: not the server's log of the client's connection: {why}", server.label()))
 }

@@ -33,8 +33,7 @@ impl Sweep {
 
 fn unknown(name: &str) -> String {
     if name == "queue" {
-        return "the queue has a flag of its own: use --queue, for example --queue 64k,2bdp"
-            .to_owned();
+        return "the queue has its own flag: use --queue, for example --queue 64k,2bdp".to_owned();
     }
     let known = Property::ALL.map(Property::example).join(" or ");
     format!("`{name}` is not a property of a network that can be set; use {known}")
@@ -99,10 +98,7 @@ mod tests {
                 "rtt=10",
                 "`rtt` is not a property of a network that can be set; use rtt_ms=10,50,200 or rate=1M,5M or loss=0,0.01",
             ),
-            (
-                "queue=64k",
-                "the queue has a flag of its own: use --queue, for example --queue 64k,2bdp",
-            ),
+            ("queue=64k", "the queue has its own flag: use --queue, for example --queue 64k,2bdp"),
             ("loss=0.1,0.10", "loss: 0.1 stands twice; name each value once"),
             (
                 "loss=1%",
