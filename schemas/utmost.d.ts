@@ -171,7 +171,7 @@ export type Explain = {
   baseline: string;
   /** Pages in settings in which every scheme has a value. */
   cases: ExplainCount;
-  /** What the answers rest on, a sentence each. */
+  /** The assumptions behind the answers, one sentence each. */
   conditions: Array<string>;
   format: "utmost-explain/1";
   /** How much the best scheme but the baseline gains where. */
@@ -182,18 +182,18 @@ export type Explain = {
   metric: string;
   /** Pages with cases. */
   pages: ExplainCount;
-  /** What a study of this size can find. */
+  /** The effects that a study of this size can find. */
   power: {
-    /** The least ratio between the gains of two halves of the sites at which a rule is found in 80 of 100 studies. */
+    /** The smallest ratio between the gains of two halves of the sites for which 80 of 100 studies find a rule. */
     ratio: number;
-    /** The sites with which that ratio would be 1.05. */
+    /** The number of sites for which that ratio would be 1.05. */
     sites_for_5_percent: ExplainCount;
   };
-  /** The schemes, the baseline first, without doubles and those that failed. */
+  /** The schemes, the baseline first, without duplicates and failed ones. */
   schemes: Array<string>;
   /** What loads met: combinations of network, congestion control and all else that the study varies. */
   settings: ExplainCount;
-  /** The sites that they come from: the unit of all tests. */
+  /** Their sites: the unit of all tests. */
   sites: ExplainCount;
   /** Which scheme to use where. */
   winner: ExplainAnswer;
@@ -204,9 +204,9 @@ export type ExplainAnswer = {
   found: boolean;
   /** What the tree is worth on sites that it was not grown from. Absent without a split. */
   held_out?: ExplainHeldOut;
-  /** The probability of a first split as good by chance, adjusted by Holm for the two questions. */
+  /** The probability of an equally good first split by chance, with Holm's adjustment for the two questions. */
   p: ExplainProbability;
-  /** The scheme with the highest mean gain: of all, or of all but the baseline where the gain is asked for. */
+  /** The scheme with the highest mean gain: of all schemes or, for the question about gain, of all but the baseline. */
   scheme: string;
   /** A single leaf where nothing was found. */
   tree: ExplainBranch;
@@ -227,7 +227,7 @@ export type ExplainBranch = {
   interval: ExplainInterval | null;
   /** Its geometric mean speedup over the baseline. */
   ratio: ExplainRatio;
-  /** The scheme to use here, or the one whose gain is asked for. */
+  /** The scheme to use here, or the one whose gain is predicted. */
   scheme: string;
   sites: ExplainCount;
   /** What parts the cases further. Absent of a leaf. */
@@ -253,18 +253,18 @@ export type ExplainRatio = number;
 
 export type ExplainSplit = {
   above: ExplainBranch;
-  /** Other facts that part the cases nearly as well. */
+  /** Other facts that split the cases nearly as well. */
   alike: Array<string>;
   /** The value between both. */
   at: number;
   below: ExplainBranch;
-  /** What holds in `above`, in words. */
+  /** The condition of `above`, in words. */
   condition_above: string;
-  /** What holds in `below`, in words. */
+  /** The condition of `below`, in words. */
   condition_below: string;
   /** The name of the fact: a column of pages, a property of links, or DIMENSION=VALUE. */
   fact: string;
-  /** The probability of a split as good by chance. */
+  /** The probability of an equally good split by chance. */
   p: ExplainProbability;
 };
 
@@ -277,7 +277,7 @@ export type Exploration = {
   pages: Array<{
     /** Of all loads that count */
     body_bytes: number;
-    /** The order that visitors get who try nothing */
+    /** The order for visitors who try nothing */
     favourite: string;
     /** The answer in words */
     found: string;
@@ -311,9 +311,9 @@ export type Exploration = {
 export type Find = {
   /** What to do. */
   answer: {
-    /** How sure it is, and why. */
+    /** How certain it is, and why. */
     certainty: string;
-    /** What the answer does not cover, a sentence each. */
+    /** The limits of the answer, one sentence each. */
     left_out: Array<string>;
     /** What to do, and what comes of it. */
     sentence: string;
@@ -369,16 +369,16 @@ export type FindByHints = {
 };
 
 export type FindByResource = {
-  /** Paths of the documents that have the same template, and were not loaded. */
+  /** Paths of the documents with the same template, which were not loaded. */
   alike: Array<string>;
-  /** What was assumed of the page, because its source does not say it. */
+  /** Assumptions about the page, because its source does not state these facts. */
   assumptions: Array<string>;
   /** Whether they are worth a change: better on a network, and slower or later on none. */
   is_better: boolean;
-  /** URLs of visible images that come later than now with these priorities, which then are not better. */
+  /** URLs of visible images that these priorities delay; the priorities then do not count as better. */
   late: Array<string>;
   networks: Array<{
-    /** The index of each load in the present order, by seed; null where it did not finish. */
+    /** The index of each load in the present order, by seed; null if it did not finish. */
     each_present_ms: Array<FindMs>;
     first_render: FindSeen;
     found_ms: FindMs;
@@ -489,7 +489,7 @@ export type FindP = number | null;
 export type FindPage = {
   /** The scheme that the first three seeds favoured and the later ones judged. */
   candidate: string | null;
-  /** The scheme to change to; null: keep what you have. */
+  /** The scheme to change to; null to keep the present order. */
   choice: string | null;
   first_render: FindSeen;
   /** Adjusted for all tests of the answer. */
@@ -527,7 +527,7 @@ export type FindRobustChoice = {
   interval: FindInterval;
   is_present: boolean;
   network: string;
-  /** The page where it is worst. */
+  /** The page with its worst regret. */
   page: string;
   present_worst_regret: FindRatio;
   scheme: string;
@@ -545,7 +545,7 @@ export type FindSchemes = {
     /** If every scheme had been loaded as many times on stack. */
     stack_of_all_schemes: number;
   };
-  /** One for each page and network. */
+  /** One answer for each page and network. */
   pages: Array<FindPage>;
   /** The order whose worst regret over all pages and networks is least; null where there is one page on one network. */
   robust_choice: null | FindRobustChoice;
@@ -591,18 +591,18 @@ export type GraphEdge = {
 export type GraphNode = {
   /** Bytes of its body on the wire; 0 if unknown. */
   bytes: GraphCount;
-  /** The part of the page above the fold cannot be shown without it. */
+  /** Whether the part of the page above the fold needs it. */
   critical?: boolean;
   /** The ETag field. */
   etag?: string | null;
-  /** How long its evaluation takes. */
+  /** The duration of its evaluation. */
   evaluation?: {
     nanos: GraphCount;
     secs: GraphCount;
   };
-  /** Its host is the site's own. */
+  /** Whether its host is the site's own. */
   first_party?: boolean;
-  /** It cannot be learned from parsing the HTML. */
+  /** Whether parsing the HTML does not reveal it. */
   hidden?: boolean;
   /** The host that serves it; empty if the page does not say it. */
   host: string;
@@ -618,9 +618,9 @@ export type LinkLog = {
   /** Bytes of its UDP payload; with `utmost link --tun`, of the whole IP packet. */
   bytes: number;
   format: "utmost-link-log/1";
-  /** Its place in the order in which datagrams were offered, from 1. */
+  /** Its number in the order of sending into the link, from 1. */
   number: number;
-  /** When it was offered, in nanoseconds from the link's start. */
+  /** When it was sent into the link, in nanoseconds from the link's start. */
   offered_ns: number;
   /** `down`: to the client; `up`: to the server. */
   way: "down" | "up";
@@ -816,7 +816,7 @@ export type Probe = {
   rtt_ms: number;
   runs: Array<{
     ahead_bytes: number;
-    /** The share of the others that had begun to come before the first of them was complete. */
+    /** The share of the others that had begun to arrive before the first of them was complete. */
     begun_share: number;
     kind: "control" | "urgent" | "inverse" | "incremental" | "updated";
     late_bytes: number;
@@ -844,7 +844,7 @@ export type ProbeInterval = {
 /** What each log contains, and which views it allows. */
 export type QlogCheck = {
   format: "utmost-qlog-check/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -900,7 +900,7 @@ export type QlogCheck = {
 export type QlogCompare = {
   baseline: string;
   format: "utmost-qlog-compare/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -957,7 +957,7 @@ export type QlogCompare = {
 /** Head-of-line blocking of each connection. */
 export type QlogHol = {
   format: "utmost-qlog-hol/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1028,7 +1028,7 @@ export type QlogHolConnections = {
 /** Every metric under its name (docs/metrics.md lists them); atf is null without a page or set. */
 export type QlogIndex = {
   format: "utmost-qlog-index/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1077,7 +1077,7 @@ export type QlogIndexMetric = {
 /** What held the sender of each log back. */
 export type QlogLimits = {
   format: "utmost-qlog-limits/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1091,7 +1091,7 @@ export type QlogLimits = {
 } & (QlogLimitsTrace | QlogLimitsTraces);
 
 export type QlogLimitsTrace = {
-  /** What was assumed because the log lacks an event, in sentences. */
+  /** Assumptions that were necessary because the log lacks an event, in sentences. */
   assumed: Array<string>;
   /** logged: as the server's send loop logged it; scheduler_calls: computed, with the calls of our server's scheduler; computed: from events of any stack. */
   basis: "logged" | "scheduler_calls" | "computed";
@@ -1100,7 +1100,7 @@ export type QlogLimitsTrace = {
   /** From the first packet to the last event. */
   duration_ms: number;
   file: string;
-  /** What held the sender back from when to when, on the log's clock, in order and without gaps. */
+  /** The restraints, each with its interval, on the log's clock, in order and without gaps. */
   spans: Array<{
     by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
     from_ms: number;
@@ -1123,7 +1123,7 @@ export type QlogLimitsTraces = {
 /** What broke the rules in each log. */
 export type QlogLint = {
   format: "utmost-qlog-lint/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1161,7 +1161,7 @@ export type QlogLintTraces = {
 /** Frames of one stream in a row: [stream, frames, bytes, first_ms, last_ms], times since the first request. */
 export type QlogRibbon = {
   format: "utmost-qlog-ribbon/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1182,7 +1182,7 @@ export type QlogRibbon = {
 /** Each stream of each log. Times are milliseconds on the log's clock. */
 export type QlogStreams = {
   format: "utmost-qlog-streams/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1266,7 +1266,7 @@ export type QlogStreamsStream = {
 /** What happened on each connection: sentences, and each number in them. Times are milliseconds on the clock of their log. */
 export type QlogSummary = {
   format: "utmost-qlog-summary/1";
-  /** Logs that were not read whole, if there are any, and what was left out: the answer is without it. */
+  /** Logs that were not read whole, if there are any, and what was left out: the answer excludes it. */
   incomplete?: Array<{
     file: string;
     reason: string;
@@ -1297,7 +1297,7 @@ export type QlogSummaryConnection = {
     frames: number;
     /** From one to the next. */
     intervals_ms: QlogSummaryDistribution;
-    /** How many packets each acknowledged for the first time. */
+    /** The number of packets that each acknowledged for the first time. */
     packets: QlogSummaryDistribution;
     /** Of how many ranges each consisted. */
     ranges: QlogSummaryDistribution;
@@ -1339,14 +1339,14 @@ export type QlogSummaryConnection = {
     }>;
     /** Of the time with work, 0 to 1. */
     share: number;
-    /** The stream that was sent last before that; for a server that took its time, the one that waited. */
+    /** The stream that was sent last before that; for a slow server, the one that waited. */
     stream: number | null;
     /** In the handshake, and from each request to the last frame of its response. */
     working_ms: number;
   } | null;
   /** Whether the client's log is there, which tells how long bytes waited. */
   knows_waits: boolean;
-  /** The bytes that waited longest behind a hole of their stream. */
+  /** The bytes that waited longest behind a hole in their stream. */
   longest_wait: {
     arrived_ms: number;
     offset: number;
@@ -1359,7 +1359,7 @@ export type QlogSummaryConnection = {
   pacing: {
     /** Their bytes. */
     burst_bytes: QlogSummaryDistribution;
-    /** Packets of a burst: those that went at most 0.1 ms after the one before. */
+    /** Packets per burst: packets sent at most 0.1 ms after the preceding one. */
     burst_packets: QlogSummaryDistribution;
     /** From one packet to the next. */
     gaps_ms: QlogSummaryDistribution;
@@ -1403,7 +1403,7 @@ export type QlogSummaryConnection = {
   sentences: Array<{
     about: "cause" | "changes" | "goodput" | "losses" | "probe_timeouts" | "round_trips" | "longest_wait" | "lint";
     moment: {
-      /** Whether it is one of the server's log, on its clock. */
+      /** Whether it is in the server's log, on its clock. */
       is_server: boolean;
       packet: number | null;
       stream: number | null;
@@ -1456,7 +1456,7 @@ export type QlogSummaryPackets = {
   }>;
   /** How long the packets were, in bytes. */
   lengths: QlogSummaryDistribution;
-  /** The share of the packets' bytes that is neither: headers, tags, other frames, padding. */
+  /** The share of the packets' bytes outside of both: headers, tags, other frames, padding. */
   overhead_share: number | null;
   packets: number;
   /** Null where the lengths of PADDING frames are not logged. */
@@ -1716,7 +1716,7 @@ export type SoakCount = number;
 export type SoakRound = {
   /** Its name, as `utmost-workshop stress --list` shows it. */
   attack: string;
-  /** Bodies that came whole and were right. */
+  /** Complete and correct bodies. */
   bodies: SoakCount;
   /** Open descriptors of the server, the median of the round; null without --process. */
   descriptors: number | null;
@@ -1734,7 +1734,7 @@ export type SoakRound = {
 
 /** What all guests did and saw. */
 export type SoakSeen = {
-  /** Bodies that came whole and were right. */
+  /** Complete and correct bodies. */
   bodies: SoakCount;
   /** Their bytes. */
   body_bytes: SoakCount;
@@ -1746,7 +1746,7 @@ export type SoakSeen = {
   moves: SoakCount;
   /** Those of them that resumed a session. */
   resumed: SoakCount;
-  /** Uploads that were answered, whatever the answer was. */
+  /** Uploads that were answered, whatever the answer. */
   uploads: SoakCount;
   /** What was wrong, and how often. */
   wrong: Record<string, number>;
@@ -1811,7 +1811,7 @@ export type StressVisited = {
 
 /** The output of `utmost compare --json` and `utmost play --json`: page loads, and statistics of each scheme in each setting (network, send buffer, congestion control, HTTP version, queue, round trip, rate, loss, cross traffic, push policy, gate, hints, use of signals). Times are milliseconds from the first request. */
 export type Study = {
-  /** The scheme that speedups are relative to. Absent where nothing is compared. */
+  /** The baseline of speedups. Absent where nothing is compared. */
   baseline?: string;
   /** Each scheme against the baseline. */
   comparisons: Array<StudyComparison>;
@@ -1842,7 +1842,7 @@ export type StudyAboveFold = {
 
 export type StudyCc = "bbr2" | "cubic" | "reno";
 
-/** One scheme against the baseline in one setting. A ratio above 1: the scheme is better. A pair is a site, whose pages count as the geometric mean of their ratios; in a study of one page, a pair is two loads with the same seed; over links without chance, and where all loads are the same, they count as one. With fewer than six pairs there is no interval, no effect and no p. */
+/** One scheme compared with the baseline in one setting. A ratio above 1 means that the scheme is better. A pair is a site, whose pages count as the geometric mean of their ratios; in a study of one page, a pair is two loads with the same seed; over links without chance, and where all loads are the same, they count as one. With fewer than six pairs there is no interval, no effect and no p. */
 export type StudyComparison = {
   baseline: string;
   /** Where the study varies it. */
@@ -2033,7 +2033,7 @@ export type StudyProbability = number | null;
 /** Everything that is needed to repeat the results. `compare` adds what was studied. */
 export type StudyProvenance = {
   argv: Array<string>;
-  /** The scheme that speedups are relative to. Manifests of old mean rr. */
+  /** The baseline of speedups. Manifests of old mean rr. */
   baseline?: string;
   boring: string;
   client_receive_bytes?: Record<string, unknown> | null;
@@ -2230,9 +2230,9 @@ export type StudyRun = {
   cross?: StudyCross;
   duration_ms: StudyTime;
   engine: "ideal" | "stack" | "wire" | "browser";
-  /** When pushed bytes may go. Without it the server's default, preempt. */
+  /** When pushed bytes may be sent. Without it the server's default, preempt. */
   gate?: StudyGate;
-  /** What the document's response names. Without it nothing. */
+  /** The hints in the document's response. Without it nothing. */
   hints?: StudyHints;
   /** The version of HTTP. Without it HTTP/3. */
   http?: StudyHttp;
@@ -2334,7 +2334,7 @@ export type WhatIfOrder = {
   /** The median over seeds; null: no load finished. */
   byte_index_all: WhatIfMs;
   byte_index_atf: WhatIfMs;
-  /** By how much completion times differ from the log's, as a share of them: the median over resources, then over seeds. */
+  /** The most likely link, until another is chosen over resources, then over seeds. */
   completions_differ: number | null;
   /** The scheme, with `, obeys` where the server obeys the priorities of the log. */
   order: string;

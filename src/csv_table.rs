@@ -1,4 +1,4 @@
-//! Tables as CSV (RFC 4180): a row is written as soon as it is known.
+//! Tables as CSV (RFC 4180). Each row is written as soon as it is known.
 
 use crate::output::printable;
 use ::qlog_tools::csv_cell::inert;
@@ -8,17 +8,17 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// A table on its way into a file, or onto stdout.
+/// A table that is being written to a file or stdout.
 pub(crate) struct CsvTable {
     writer: csv::Writer<Box<dyn Write>>,
-    /// `None`: it is printed, and a terminal must not obey what is in it.
+    /// `None`: stdout, where a terminal must not obey control characters.
     file: Option<PathBuf>,
     cell: String,
     rows: u64,
 }
 
 impl CsvTable {
-    /// Begins a table with the names of its columns.
+    /// Begins a table with its column names.
     pub(crate) fn begin(
         file: Option<&Path>,
         header: impl IntoIterator<Item = &'static str>,
@@ -46,7 +46,7 @@ impl CsvTable {
     ) -> io::Result<()> {
         for cell in cells {
             self.cell.clear();
-            // A text takes all that is written to it.
+            // Writing to a string cannot fail.
             let _ = write!(self.cell, "{cell}");
             let cell = inert(&self.cell);
             match self.file {
@@ -59,7 +59,8 @@ impl CsvTable {
         self.writer.write_record(None::<&[u8]>).map_err(cause)
     }
 
-    /// Ends the table. `written` is what came of its rows. Says which file has how many rows.
+    /// Ends the table. `written` is the result of writing its rows. Prints the file and its number
+    /// of rows.
     pub(crate) fn end(mut self, written: io::Result<()>) -> Result<(), Failure> {
         let written = written.and_then(|()| self.writer.flush());
         self.checked(written)?;
@@ -71,7 +72,7 @@ impl CsvTable {
         }
     }
 
-    /// A closed pipe ends the program quietly, as with all that is printed.
+    /// Ends the program quietly if the pipe is closed, as for all output.
     fn checked(&self, written: io::Result<()>) -> Result<(), Failure> {
         match (written, &self.file) {
             (Err(error), None) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
@@ -81,7 +82,7 @@ impl CsvTable {
     }
 }
 
-/// The library's error hides which one of the system's it is.
+/// The system's error inside the library's error.
 fn cause(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,

@@ -5,7 +5,7 @@ use figures::png::{PngError, Rasterizer};
 use lab::study::folder::{PNG_SCALE, write_figures};
 use std::path::Path;
 
-/// Writes a figure as SVG or as PNG, as the file's ending says.
+/// Writes a figure as SVG or PNG, by the file's extension.
 pub(crate) fn write(file: &Path, svg: &str) -> Result<(), Failure> {
     let ending = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let bytes = match &*ending {
@@ -19,8 +19,8 @@ pub(crate) fn write(file: &Path, svg: &str) -> Result<(), Failure> {
     std::fs::write(file, bytes).map_err(|error| Failure::of_file(file, error))
 }
 
-/// Writes figures into a folder, each as `NAME.svg` and `NAME.png`. Without a font on the machine there are no PNG files,
-/// and a line says so.
+/// Writes figures into a folder, each as `NAME.svg` and `NAME.png`. Without a font on the machine, it writes no PNG files
+/// and prints a note.
 pub(crate) fn write_all(
     folder: &Path,
     named: impl IntoIterator<Item = (String, String)>,
@@ -29,7 +29,7 @@ pub(crate) fn write_all(
     Ok(())
 }
 
-/// Says why there are no PNG files, if there are none.
+/// Prints a note if PNG files are missing.
 pub(crate) fn without_png(missing: Option<&PngError>) {
     if let Some(error) = missing {
         eprintln!("utmost: no PNG files: {error}");

@@ -8,50 +8,51 @@ pub(crate) const VISITS_MAX: i64 = 100;
 pub(crate) const PAGES_MAX: usize = 100;
 /// Most problems that `play` names.
 pub(crate) const PROBLEMS_MAX: usize = 10;
-/// Most pages of a site that `find` groups by template.
+/// The most pages of a site that `find` groups by template.
 pub(crate) const SITE_PAGES_MAX: usize = 1000;
 /// The largest sitemap that `find` reads.
 pub(crate) const SITEMAP_BYTES_MAX: u64 = 10 << 20;
 /// Longest line of an access log.
 pub(crate) const LOG_LINE_BYTES_MAX: u64 = 64 * 1024;
-/// Reports that `view` makes at once, and dropped files that it reads; further files are refused.
+/// The most reports that `view` builds at once, and dropped files that it reads at once; it rejects
+/// further files.
 pub(crate) const VIEW_THREADS: usize = 4;
-/// Connections that `view` has at once; further ones wait.
+/// The most connections of `view` at once; further ones wait.
 pub(crate) const VIEW_CONNECTIONS: usize = 64;
-/// How long the head of a request to `view` may take, a dropped file, and a connection with its answer.
+/// Deadlines of `view`: for a request's head, a dropped file, and a connection with its answer.
 pub(crate) const VIEW_HEAD: Duration = Duration::from_secs(10);
 pub(crate) const VIEW_UPLOAD: Duration = Duration::from_secs(60);
 pub(crate) const VIEW_CONNECTION: Duration = Duration::from_secs(600);
-/// Without descriptors, the time until the next attempt to accept a connection.
+/// The pause before the next attempt to accept a connection when descriptors have run out.
 pub(crate) const VIEW_PAUSE: Duration = Duration::from_millis(100);
-/// Logs side by side on a page of `view`.
+/// The most logs side by side on a page of `view`.
 pub(crate) const VIEW_OPEN_MAX: usize = 8;
-/// Logs that `view` summarizes for one request of its list.
+/// The most logs that `view` summarizes for one request of its list.
 pub(crate) const VIEW_ROWS_MAX: usize = 20;
-/// Folders below the one that `view` shows, one in another.
+/// The depth of folders below the one that `view` shows.
 pub(crate) const VIEW_DEPTH_MAX: usize = 4;
 /// Files that `view` lists.
 pub(crate) const VIEW_FILES_MAX: usize = 5000;
-/// Files dropped on a page of `view`, and their bytes.
+/// The most files dropped on a page of `view`, and their bytes.
 pub(crate) const DROPPED_MAX: usize = 16;
 pub(crate) const DROPPED_BYTES_MAX: usize = 512 << 20;
-/// Bytes of a dropped file; a larger one must be opened from the directory.
+/// The most bytes of a dropped file; a larger one must be opened from the directory.
 pub(crate) const UPLOAD_BYTES_MAX: usize = 256 << 20;
 /// Characters of its name.
 pub(crate) const UPLOAD_NAME_CHARACTERS_MAX: usize = 120;
-/// Bytes of a page's file that is dropped on the workbench, and bytes of a question there.
+/// The most bytes of a page file dropped on the workbench, and of a question.
 pub(crate) const PAGE_UPLOAD_BYTES_MAX: usize = 64 << 20;
 pub(crate) const QUESTION_BYTES_MAX: usize = 1 << 20;
-/// Orders of a question, and body bytes of its page.
+/// The most orders of a question, and body bytes of its page.
 pub(crate) const WORKBENCH_ROWS_MAX: usize = 16;
 pub(crate) const WORKBENCH_BODY_BYTES_MAX: u64 = 64 << 20;
-/// Loads that the workbench keeps, from several questions.
+/// The most loads that the workbench keeps, from several questions.
 pub(crate) const WORKBENCH_KEPT_MAX: usize = 64;
-/// Resources of a page among which the workbench searches an order.
+/// The most resources of a page for which the workbench searches orders.
 pub(crate) const WORKBENCH_SEARCH_MAX: usize = 200;
-/// How long the loads of a question may take.
+/// The deadline for the loads of a question.
 pub(crate) const WORKBENCH_LOADS: Duration = Duration::from_secs(20);
-/// Streams of a connection that a page shows; a longer waterfall cannot be read.
+/// The most streams of a connection that a page shows; a longer waterfall is unreadable.
 pub(crate) const REPORT_STREAMS_MAX: usize = 10_000;
-/// The most trees of one figure: more cannot be read.
+/// The most trees in one figure; more are unreadable.
 pub(crate) const TREES_MAX: usize = 100;

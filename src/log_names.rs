@@ -1,4 +1,4 @@
-//! The contents of a file by its name, compressed or not.
+//! The type of a file by its name, compressed or not.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(crate) fn called(path: &Path) -> Called {
     parts(path).1
 }
 
-/// A file's name without the endings that are known here, and what it is called.
+/// A file's name without known extensions, and its type.
 pub(crate) fn parts(path: &Path) -> (String, Called) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let plain = match ending_of(&name) {
@@ -37,7 +37,7 @@ pub(crate) fn parts(path: &Path) -> (String, Called) {
     (stem.to_owned(), called)
 }
 
-/// The ending of a name after its last dot, in small letters.
+/// The extension of a name, in lower case.
 fn ending_of(name: &str) -> Option<(&str, String)> {
     name.rsplit_once('.').map(|(stem, ending)| (stem, ending.to_lowercase()))
 }

@@ -1,6 +1,6 @@
 //! `utmost`: in what order should a server send the bytes of a web page?
 //!
-//! One file a subcommand: it parses arguments and prints. The libraries do the work.
+//! One file for each subcommand, which parses arguments and prints. The libraries do the work.
 
 mod commands;
 mod csv_table;
@@ -23,8 +23,8 @@ use terminal::output;
 
 /// In what order should a server send the bytes of a web page?
 ///
-/// An HTTP/3 server whose send order is a plug-in, a client that loads real pages, and instruments that show the effect
-/// of the order.
+/// An HTTP/3 server whose send order is a plug-in, a client that loads real pages, and tools that show the effect of
+/// the order.
 #[derive(Debug, Parser)]
 #[command(name = "utmost", version, max_term_width = 100, help_template = by_task(), after_help = EXAMPLE)]
 struct Arguments {
@@ -69,7 +69,7 @@ const TASKS: [(&str, &[&str]); 4] = [
     ("Everybody: get pages", &["corpus"]),
 ];
 
-/// The program's help, with the commands by task: clap knows one heading for all.
+/// The program's help, with the commands grouped by task, because clap has only one heading for all.
 fn by_task() -> String {
     let commands = Command::augment_subcommands(clap::Command::new("utmost"));
     let mut tasks = String::new();

@@ -1,4 +1,4 @@
-//! `utmost manual`: writes the manual pages and completions of `utmost` and `utmost-serve`, which packages install.
+//! `utmost manual`: writes the manual pages and completions of `utmost` and `utmost-serve` for packages.
 
 use ::serve::Failure;
 use clap::{Command, CommandFactory};
@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Write manual pages and completions into a folder, as they lie in /usr/share
+/// Write manual pages and completions into a folder, laid out as in /usr/share
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The folder
@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
     folder: PathBuf,
 }
 
-/// Where each shell looks for completions below /usr/share, and what it calls their file.
+/// Where each shell looks for completions below /usr/share, and the name of its file.
 const COMPLETIONS: [(Shell, &str, &str, &str); 3] = [
     (Shell::Bash, "bash-completion/completions", "", ""),
     (Shell::Zsh, "zsh/site-functions", "_", ""),
@@ -33,9 +33,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A page for the program and one for each of its commands, and a file for each shell.
+/// Writes a page for the program and each of its commands, and a file for each shell.
 fn write(mut program: Command, folder: &Path) -> io::Result<()> {
-    // Before the completions, which give each command a command `help`.
+    // Before the completions, because they add a command `help` to each command.
     let pages = folder.join("man/man1");
     fs::create_dir_all(&pages)?;
     clap_mangen::generate_to(program.clone(), pages)?;

@@ -1,4 +1,4 @@
-//! Values that more than one flag takes, beside [`serve::values`].
+//! Parsers for the flag values that commands share, beside [`serve::values`].
 
 use crate::output;
 use ::client::{HttpVersion, Verify};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) use terminal::{at_least_one, cores};
 use url::Url;
 
-/// The pages that `read` finds for each argument; each name once.
+/// The pages that `read` finds for each argument, without duplicate names.
 pub(crate) fn each_page(
     arguments: &[String],
     read: impl Fn(&str) -> Result<Vec<Page>, Failure>,
@@ -44,7 +44,7 @@ pub(crate) fn each_page(
     Ok(pages.into_iter().map(|it| it.1).collect())
 }
 
-/// The networks of these names and files; each once, in the order given.
+/// The networks of these names and files, in order, without duplicates.
 pub(crate) fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
     let mut networks: Vec<Network> = Vec::new();
     for name in names {
@@ -52,7 +52,7 @@ pub(crate) fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
         if networks.iter().any(|before| before.name == network.name) {
             let name = &network.name;
             return Err(Failure::BadInput(format!(
-                "network `{name}` stands twice; name each once"
+                "network `{name}` occurs twice; name each once"
             )));
         }
         networks.push(network);
@@ -60,7 +60,7 @@ pub(crate) fn networks(names: &[String]) -> Result<Vec<Network>, Failure> {
     Ok(networks)
 }
 
-/// `paper`, `all`, or names separated by commas, each once; `flag` has the list. Schemes are in the order given.
+/// `paper`, `all`, or names separated by commas, without duplicates, in the order given; `flag` holds the list.
 pub(crate) fn schemes(
     flag: &str,
     list: &str,
@@ -69,7 +69,7 @@ pub(crate) fn schemes(
     listed(flag, list, |name| catalogue.find(name), |it| &it.name)
 }
 
-/// Why a name does not name a scheme. A bracket is not a scheme.
+/// Why a name is not a scheme. Brackets are not schemes.
 pub(crate) fn no_scheme(error: SchemeError) -> Failure {
     match error {
         SchemeError::Unknown { name, .. }
@@ -96,7 +96,7 @@ pub(crate) fn own_names(catalogue: &Catalogue) -> String {
     catalogue.own().iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(",")
 }
 
-/// Refuses an answer if one of these schemes failed while the answer was computed: some of its orders are not the scheme's.
+/// Rejects an answer if one of these schemes failed during the computation, because some of its orders are then wrong.
 pub(crate) fn none_failed<'a>(
     schemes: impl IntoIterator<Item = &'a Scheme>,
 ) -> Result<(), Failure> {
@@ -110,7 +110,7 @@ pub(crate) fn none_failed<'a>(
     })
 }
 
-/// Says which schemes of `--scheme-file` are not among those that run.
+/// Prints a note about schemes of `--scheme-file` that do not run.
 pub(crate) fn note_unused<'a>(
     catalogue: &Catalogue,
     flag: &str,
@@ -142,7 +142,7 @@ fn listed<T: From<Scheme>>(
         }
         if names[..place].contains(name) {
             return Err(Failure::BadInput(format!(
-                "{flag}: `{name}` stands twice; name each once"
+                "{flag}: `{name}` occurs twice; name each once"
             )));
         }
         let found = match *name {
@@ -159,7 +159,7 @@ fn listed<T: From<Scheme>>(
     Ok(all)
 }
 
-/// An https URL without a user's name.
+/// Parses an https URL without a user name.
 pub(crate) fn server_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok();
     let url = url.filter(|it| it.scheme() == "https" && it.username().is_empty());
@@ -172,7 +172,7 @@ pub(crate) fn no_page() -> Failure {
     Failure::BadInput(format!("--pages: no page is like this; {remedy}"))
 }
 
-/// Whether a client keeps a connection ready to which responses can move.
+/// Whether a client keeps a second connection ready, to which responses can move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spare {
     Idle,
@@ -185,7 +185,7 @@ pub(crate) const MIGRATE: Choices<Spare> = &[
     ("new", "To a connection that the client opens when a response moves", Spare::New),
     (
         "expected",
-        "As idle if a response moved in an earlier visit, otherwise as new",
+        "Like idle if a response moved in an earlier visit, otherwise like new",
         Spare::Expected,
     ),
 ];
@@ -194,20 +194,19 @@ pub(crate) const DELIVERY_ORDERS: Choices<DeliveryOrder> = &[
     ("stream", "The bytes of each stream in their order, as in QUIC", DeliveryOrder::Stream),
     (
         "connection",
-        "All bytes in the order in which the server first sent them, as over TCP: a late one holds back everything \
-         that was sent after it, on any stream",
+        "All bytes in the order in which the server first sent them, as over TCP: a late byte holds back everything that was sent after it, on any stream",
         DeliveryOrder::Connection,
     ),
 ];
 
 /// The versions of HTTP over which a page can be loaded.
 pub(crate) const HTTP_VERSIONS: Choices<HttpVersion> = &[
-    ("1.1", "HTTP/1.1 over TLS and the system's TCP, six connections a host", HttpVersion::Http1),
+    ("1.1", "HTTP/1.1 over TLS and the system's TCP, six connections per host", HttpVersion::Http1),
     ("2", "HTTP/2 over TLS and the system's TCP, one connection", HttpVersion::Http2),
     ("3", "HTTP/3 over QUIC, one connection", HttpVersion::Http3),
 ];
 
-/// Which certificates a client trusts.
+/// The certificates that a client trusts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Trust {
     /// Trust the certificate authorities in this file (PEM)
@@ -234,7 +233,7 @@ pub(crate) struct Figures {
     /// The readers of the figures. The report's own figures are always for a screen [default: screen]
     #[arg(long, value_parser = choice(FIGURE_STYLES), requires = "out", hide_short_help = true)]
     figure_style: Option<FigureStyle>,
-    /// How wide figures for a paper are printed [default: column]
+    /// The printed width of figures for a paper [default: column]
     #[arg(long, value_parser = choice(PAPER_WIDTHS), requires = "figure_style", hide_short_help = true)]
     figure_width: Option<PaperWidth>,
 }
@@ -262,7 +261,7 @@ impl Figures {
     }
 }
 
-/// Refuses a file that cannot be written, before anything is computed for it. `flag`: what named it.
+/// Rejects a file that cannot be written, before any computation. `flag` names the file.
 pub(crate) fn writable(file: &Path, flag: &str) -> Result<(), Failure> {
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if file.is_dir() || !folder.is_dir() {

@@ -8,7 +8,7 @@ use crate::{Capture, Fetch, Initiator, Load, Priority, first_byte, without_fragm
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The head of the frames that hold a response's head.
+/// The length of the frame headers around a response's head.
 const FRAMES_BYTES: u64 = 64;
 
 #[derive(Debug, Default)]
@@ -38,19 +38,19 @@ struct Logged {
     stated: Stated,
 }
 
-/// Bytes that a log counted of one response.
+/// Byte counts that a log gives for one response.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Bytes on the wire when the head was complete, which is often the head alone.
+    /// Bytes on the wire by the end of the head; often just the head.
     at_head: u64,
-    /// On the wire of the body, after that.
+    /// Body bytes on the wire after that.
     parts: u64,
     /// On the wire at the end.
     whole: u64,
     decoded: u64,
 }
 
-/// Reads a log; an error says why it is not one.
+/// Reads a log; an error explains why it is not one.
 pub fn read_devtools(json: &[u8]) -> Result<Capture, String> {
     let mut log = Log::default();
     if json.trim_ascii_start().starts_with(b"[") {
@@ -62,8 +62,8 @@ pub fn read_devtools(json: &[u8]) -> Result<Capture, String> {
 }
 
 impl Log {
-    /// Takes in events that stand one behind another, on a line each or on several. A part that is not JSON is left out up to the next
-    /// line, unless nothing is.
+    /// Reads consecutive events, on one line each or on several. Skips a part that is not JSON up to the next line; fails if no part
+    /// is JSON.
     fn take_each(&mut self, json: &[u8]) -> Result<(), String> {
         let mut at = 0;
         loop {
@@ -89,7 +89,7 @@ impl Log {
         }
     }
 
-    /// Takes in one event: `{method, params}`, or that under the key `message`, where `ChromeDriver` writes it as a text.
+    /// Reads one event: `{method, params}`, or the same under the key `message`, where `ChromeDriver` writes it as a string.
     fn take(&mut self, event: &Value) -> Result<(), String> {
         self.events += 1;
         let written = event["message"].as_str().and_then(|it| serde_json::from_str(it).ok());
@@ -116,7 +116,7 @@ impl Log {
         Ok(())
     }
 
-    /// Each paint that is larger than those before has an event.
+    /// Records a paint; each paint that is larger than all before has an event.
     fn note_paint(&mut self, event: &Value) {
         let main_frame = self.document.as_ref().and_then(|it| it.1.as_deref());
         let is_elsewhere = main_frame.is_some() && event["frameId"].as_str() != main_frame;
@@ -138,7 +138,7 @@ impl Log {
         fetch.in_subframe = frame.is_some() && frame != main_frame;
         let (mut place, mut load) = (self.events, self.load);
         if let Some(before) = self.requests.get(id) {
-            // A redirect: the first and the last URL have one initiator.
+            // A redirect: the first and the last URL share one initiator.
             (place, load) = (before.place, before.load);
             self.redirects.insert(before.fetch.url.clone(), fetch.url.clone());
             if fetch.initiator == Initiator::Browser {
@@ -212,7 +212,7 @@ impl Logged {
                 }
                 note_connection(fetch, response);
             }
-            // The head as it came: the browser hides some fields from the other event.
+            // The raw head: the browser hides some fields from the other event.
             "Network.responseReceivedExtraInfo" => {
                 let status = u16::try_from(whole(&parameters["statusCode"])).unwrap_or(0);
                 fetch.from_cache |= status == 304;
@@ -243,8 +243,9 @@ impl Logged {
         }
     }
 
-    /// The log's size of a response. The bytes up to the complete head are the head, unless the body began with it: then it
-    /// is longer than the head's text, or all that came. In logs from before 2017 the parts add to more than the whole.
+    /// The log's sizes of a response. The bytes up to the end of the head are the head, unless they include the start of the body:
+    /// then they exceed the head's text, or are all bytes on the wire. In logs from before 2017, the parts add up to more than the
+    /// whole.
     fn stated(&self) -> Stated {
         let Counts { at_head, parts, whole, decoded } = self.counts;
         let whole = if whole == 0 && parts > 0 { at_head + parts } else { whole };
@@ -298,14 +299,14 @@ fn note_connection(fetch: &mut Fetch, response: &Value) {
     }
 }
 
-/// Whether a word of Chrome or of the tools that use it says that rendering or parsing waits: `InBodyParserBlocking`,
+/// Whether a term of Chrome or of tools based on it means that rendering or parsing is blocked: `InBodyParserBlocking`,
 /// `in_body_parser_blocking`.
 pub(crate) fn is_blocking(word: &str) -> bool {
     let word = word.replace('_', "").to_ascii_lowercase();
     matches!(word.as_str(), "blocking" | "inbodyparserblocking")
 }
 
-/// `DevTools`' word for a use, from that of HAR files: `document`, `xhr`.
+/// The `DevTools` term for a HAR file's term for a use: `document`, `xhr`.
 pub(crate) fn used_as(word: &str) -> String {
     if word.eq_ignore_ascii_case("xhr") {
         return "XHR".to_owned();
@@ -315,7 +316,7 @@ pub(crate) fn used_as(word: &str) -> String {
     first.into_iter().chain(letters.flat_map(char::to_lowercase)).collect()
 }
 
-/// The URL that the initiator names, and the URLs of its call stack, also behind asynchronous calls.
+/// The URL that the initiator names, and the URLs of its call stack, also across asynchronous calls.
 pub(crate) fn initiator_urls(initiator: &Value) -> Vec<String> {
     let mut named = vec![&initiator["url"]];
     let mut stack = &initiator["stack"];
@@ -333,7 +334,7 @@ pub(crate) fn initiator_urls(initiator: &Value) -> Vec<String> {
     urls
 }
 
-/// Where the initiator stands: in a document's text, or the call.
+/// The place of the initiator: in a document's text, or the call.
 pub(crate) fn initiator_place(initiator: &Value) -> Option<(u64, u64)> {
     place(initiator).or_else(|| place(&initiator["stack"]["callFrames"][0]))
 }
@@ -363,7 +364,7 @@ mod tests {
         };
         assert_eq!(body(1500, 300, 1200), 1200);
         assert_eq!(body(1500, 300, 0), 1200);
-        // An old log states the whole response with the head.
+        // An old log counts the whole response as the head.
         assert_eq!(body(1500, 1500, 0), 1500);
         assert_eq!(body(1500, 1500, 1200), 1200);
     }

@@ -12,11 +12,12 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use url::Url;
 
-/// A page began with its first request if its own start is further away than this: its clock has another zone, or is wrong.
+/// If the page's own start time is further than this from its first request, the clock has another zone or is wrong, and the
+/// first request counts as the start.
 const CLOCKS_DIFFER_MS_MAX: f64 = 600_000.0;
 /// 1999-12-31 in milliseconds since 1970.
 const EPOCH_MS: f64 = 946_598_400_000.0;
-/// Versions of Firefox whose `bodySize` holds the head.
+/// Versions of Firefox whose `bodySize` includes the head.
 const FIREFOX_COUNTS_HEADS: std::ops::RangeInclusive<u32> = 43..=146;
 
 #[derive(Deserialize)]
@@ -36,7 +37,7 @@ struct Log {
 
 struct Entry {
     page: String,
-    /// The frame that asked, as sitespeed.io (`_frameId`) and `WebPageTest` (`_frame_id`) write it; empty if unknown.
+    /// The requesting frame, as sitespeed.io (`_frameId`) or `WebPageTest` (`_frame_id`) writes it; empty if unknown.
     frame: String,
     fetch: Fetch,
     stated: Stated,
@@ -52,7 +53,7 @@ fn read_entries<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Entry>, D::Err
     Ok(entries)
 }
 
-/// Reads a HAR file; an error says why it is not one.
+/// Reads a HAR file; an error explains why it is not one.
 pub fn read_har(json: &[u8]) -> Result<Capture, String> {
     let File { log: Log { creator, pages, mut entries } } =
         serde_json::from_slice(json).map_err(|error| error.to_string())?;
@@ -65,7 +66,7 @@ pub fn read_har(json: &[u8]) -> Result<Capture, String> {
         if let Some(to) = redirect {
             capture.redirects.insert(fetch.url.clone(), to);
         }
-        // The only page has all entries, also those that do not name it.
+        // A single page owns all entries, even those that do not name it.
         let page = if page.is_empty() && pages.len() == 1 { text(&pages[0]["id"]) } else { page };
         let known = names.iter().position(|it| *it == page);
         let load = known.unwrap_or_else(|| {
@@ -96,7 +97,7 @@ fn settle_sizes(entries: &mut [Entry], counts_heads: bool) {
     }
 }
 
-/// Marks what another frame asked for than the one of the page's first request.
+/// Marks requests from frames other than the frame of the page's first request.
 fn mark_subframes(entries: &mut [Entry]) {
     let mut first: BTreeMap<String, (f64, String)> = BTreeMap::new();
     for Entry { page, frame, fetch, .. } in entries.iter().filter(|entry| !entry.frame.is_empty()) {
@@ -111,7 +112,7 @@ fn mark_subframes(entries: &mut [Entry]) {
     }
 }
 
-/// Adds the times that a page gives of its load.
+/// Adds the load times that a page states.
 fn note_page(load: &mut Load, page: &Value) {
     let first_ms = load.fetches.iter().map(|it| it.requested_ms).fold(f64::NAN, f64::min);
     let start_ms = milliseconds(&page["startedDateTime"])
@@ -188,8 +189,8 @@ fn entry(entry: &Value, number_in_file: usize) -> Entry {
     }
 }
 
-/// The sizes of an entry. Browsers write 0 for what a cache answered, so a 0 alone says nothing. A body is empty where
-/// the size on the wire and the decoded size are both 0, or where its status says so.
+/// The sizes of an entry. Browsers write 0 for cached responses, so 0 alone means nothing. A body is empty if both its wire size
+/// and its decoded size are 0, or if its status implies it.
 fn stated(entry: &Value, fetch: &Fetch) -> Stated {
     let response = &entry["response"];
     let content = &response["content"];
@@ -207,12 +208,12 @@ fn stated(entry: &Value, fetch: &Fetch) -> Stated {
         ..Stated::default()
     };
     if stated.head.is_none() && stated.body == stated.whole {
-        // chrome-har: over HTTP/2 it knows no head, and its body is the whole response.
+        // chrome-har does not know the head over HTTP/2, and counts the whole response as body.
         stated.body = None;
     }
     stated.note_head(&response["headers"], &fetch.method, fetch.status);
     if fetch.status == 304 {
-        // A body that is larger than a head is the cached response's; everything else of the wire is this answer's.
+        // A body larger than a head belongs to the cached response; everything else on the wire belongs to this answer.
         let head = stated.head.unwrap_or(stated.head_text);
         let decoded = stated.decoded.unwrap_or(0);
         stated.body = stated.body.filter(|&it| head < it && it <= decoded.saturating_add(head));
@@ -236,7 +237,7 @@ fn is_from_cache(entry: &Value, status: u16) -> bool {
     status == 304 || transfer == Some(0.0) || transfer.is_none() && (is_elsewhere || is_said)
 }
 
-/// Where a redirect leads. Some writers leave it to the Location field.
+/// The target of a redirect. Some writers give it only in the Location field.
 fn redirect(response: &Value, fetch: &Fetch) -> Option<String> {
     let mut to = text(&response["redirectURL"]);
     if to.is_empty() && (300..400).contains(&fetch.status) && fetch.status != 304 {
@@ -247,7 +248,7 @@ fn redirect(response: &Value, fetch: &Fetch) -> Option<String> {
     Some(without_fragment(&to))
 }
 
-/// Firefox and newer versions of Chrome write the port where others name the connection.
+/// The connection. Firefox and newer versions of Chrome write the port in its place.
 fn connection(entry: &Value, url: &str) -> String {
     let [own, standard] = ["_connectionId", "connection"].map(|key| text(&entry[key]));
     let id = if own.is_empty() { standard } else { own };
@@ -260,14 +261,14 @@ fn connection(entry: &Value, url: &str) -> String {
     }
 }
 
-/// Chrome's object, in the entry or (as text) in `_initiator_detail`.
+/// Chrome's initiator object, from the entry or (as a string) from `_initiator_detail`.
 fn initiator_object(entry: &Value) -> Value {
     let detail = entry["_initiator_detail"].as_str();
     let detail: Value = detail.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
     if detail.is_object() { detail } else { entry["_initiator"].clone() }
 }
 
-/// From Chrome's object, or from the URL alone.
+/// The initiator from Chrome's object, or from the URL alone.
 fn initiator(entry: &Value, object: &Value) -> (Initiator, Vec<String>) {
     let mut urls = initiator_urls(object);
     let named = entry["_initiator"].as_str().filter(|it| !it.is_empty());
@@ -280,7 +281,7 @@ fn initiator(entry: &Value, object: &Value) -> (Initiator, Vec<String>) {
     (Initiator::of_type(name).unwrap_or_default(), urls)
 }
 
-/// Lines that sitespeed.io and `WebPageTest` write are counted from 1.
+/// sitespeed.io and `WebPageTest` count lines from 1.
 fn place(entry: &Value) -> Option<(u64, u64)> {
     number(&entry["_initiator_line"])?;
     let line = whole(&entry["_initiator_line"]).checked_sub(1)?;
@@ -288,7 +289,7 @@ fn place(entry: &Value) -> Option<(u64, u64)> {
 }
 
 /// `2016-07-08T09:10:11.123+02:00`, or milliseconds since 1970, as milliseconds since the last day of 1999. A date without a zone
-/// is taken to be in UTC.
+/// counts as UTC.
 fn milliseconds(date: &Value) -> Option<f64> {
     if let Some(since_1970_ms) = date.as_f64() {
         return Some(since_1970_ms - EPOCH_MS);

@@ -1,5 +1,5 @@
-//! Lists that are read entry by entry, so that a file of millions of entries is rejected before it fills
-//! the memory, and values that browsers write in several ways.
+//! Lists that are read entry by entry, so that a file with millions of entries is rejected before it
+//! fills the memory; and values that browsers write in several ways.
 
 use crate::limits::{NUMBER_MAX, REQUESTS_MAX};
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Gives each entry of a JSON list to `each`; an error of `each` ends the reading.
+/// Passes each entry of a JSON list to `each`; an error from `each` stops reading.
 pub fn each_entry(
     json: &[u8],
     each: impl FnMut(&Value) -> Result<(), String>,
@@ -17,7 +17,7 @@ pub fn each_entry(
     read.map_err(|error| error.to_string())
 }
 
-/// The same for a list within a document; `null` is an empty one.
+/// The same for a list inside a document; `null` counts as an empty list.
 pub(crate) fn each_element<'de, D: Deserializer<'de>>(
     list: D,
     each: impl FnMut(&Value) -> Result<(), String>,
@@ -46,7 +46,7 @@ pub(crate) fn each_element<'de, D: Deserializer<'de>>(
     list.deserialize_any(Entries(each))
 }
 
-/// An error if a capture holds more than [`REQUESTS_MAX`] requests.
+/// Fails if a capture holds more than [`REQUESTS_MAX`] requests.
 pub fn within_limit(requests: usize) -> Result<(), String> {
     if requests > REQUESTS_MAX {
         return Err(format!("holds more than {REQUESTS_MAX} requests; cut the recording"));
@@ -54,7 +54,7 @@ pub fn within_limit(requests: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// A text, or a number as one; empty if the value is neither.
+/// A string, or a number as a string; empty for other values.
 pub fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -63,18 +63,18 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// A number, also one that is written as a text.
+/// A number, also one written as a string.
 pub(crate) fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|it| it.is_finite())
 }
 
-/// A size, which may be written as a float or a text, or be negative if it is not known.
+/// A size; may be written as a float or a string, or be negative if unknown.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
 pub fn whole(value: &Value) -> u64 {
     number(value).unwrap_or(0.0).clamp(0.0, NUMBER_MAX) as u64
 }
 
-/// The same, `None` if it is 0 or not known.
+/// The same; `None` if it is 0 or unknown.
 pub(crate) fn size(value: &Value) -> Option<u64> {
     Some(whole(value)).filter(|&it| it > 0)
 }

@@ -1,6 +1,6 @@
-//! Reads the records that browsers make of page loads into one model: HAR files and `DevTools` logs.
+//! Reads browsers' recordings of page loads (HAR files and `DevTools` logs) into one model.
 //!
-//! Importers make pages of it, and the linter judges the order of its responses.
+//! Importers turn it into pages, and the linter judges the order of its responses.
 
 mod devtools;
 mod har;
@@ -20,16 +20,16 @@ use size::Stated;
 use std::collections::BTreeMap;
 use url::Url;
 
-/// One recording of a browser.
+/// One recording by a browser.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Capture {
     /// The page loads, in order.
     pub loads: Vec<Load>,
     /// Where redirected URLs led.
     pub redirects: BTreeMap<String, String>,
-    /// Responses that came from a service worker.
+    /// Responses from a service worker.
     pub from_service_worker: usize,
-    /// Lines that are not JSON, which were left out, each with the reason.
+    /// Lines that were skipped because they are not JSON, each with the reason.
     pub unread: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct Load {
     pub fetches: Vec<Fetch>,
     /// The load event, in milliseconds on the recording's clock.
     pub load_ms: Option<f64>,
-    /// The address of its document, perhaps before redirects, where the recording says it.
+    /// The URL of its document, perhaps before redirects, if the recording states it.
     pub address: Option<String>,
 }
 
@@ -58,55 +58,56 @@ impl Load {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of a recording")]
 pub struct Fetch {
-    /// Its place in the recording, from 1: of the entry of a HAR file, or of the event that began it.
+    /// Its number in the recording, from 1: of the entry in a HAR file, or of the event that began it.
     pub number: usize,
     /// Without its fragment.
     pub url: String,
     /// GET, POST.
     pub method: String,
-    /// When it was made; not a number if the recording does not say.
+    /// When it was made; NaN if the recording does not state it.
     pub requested_ms: f64,
-    /// When it left, after its connection was made.
+    /// When it was sent, after its connection was made.
     pub sent_ms: Option<f64>,
-    /// From then to the first byte of the response.
+    /// From sending to the first byte of the response.
     pub wait_ms: Option<f64>,
     /// From the first byte to the last.
     pub receive_ms: Option<f64>,
-    /// When the last byte came.
+    /// When the last byte arrived.
     pub finished_ms: Option<f64>,
-    /// When bytes of the response came, and how many; empty if the recording does not say.
+    /// When bytes of the response arrived, and how many; empty if not recorded.
     pub arrivals: Vec<(f64, u64)>,
-    /// Identifies the connection; empty if the recording does not say.
+    /// Identifies the connection; empty if not recorded.
     pub connection: String,
     /// `h3`, `http/1.1`.
     pub protocol: String,
-    /// `DevTools`' word: Document, Stylesheet, Script, Font, Image, Media, XHR, Fetch, Other.
+    /// The `DevTools` term: Document, Stylesheet, Script, Font, Image, Media, XHR, Fetch, Other.
     pub used_as: String,
     /// MIME type, in small letters.
     pub mime: String,
     /// HTTP status; 0 for a failure.
     pub status: u16,
-    /// The place of the first byte of a partial response in its file.
+    /// The offset of a partial response's first byte in its file.
     pub range: Option<u64>,
-    /// A cache or a service worker answered, perhaps after asking the server: nothing of the body was on the wire.
+    /// Answered by a cache or a service worker, perhaps after revalidation; no byte of the body was on the wire.
     pub from_cache: bool,
     /// Body bytes on the wire.
     pub bytes: u64,
     /// How `bytes` is known.
     pub size: Size,
-    /// The recording has the fields of the response's head, which it lacks of some that were cut.
+    /// Whether the recording has the fields of the response's head; they are missing for some responses that were
+    /// cut.
     pub has_head: bool,
     /// Bytes of the decoded body.
     pub decoded_bytes: u64,
-    /// The part of the browser that asked for it.
+    /// The part of the browser that made the request.
     pub initiator: Initiator,
-    /// URLs of the document, stylesheet or script that asked for it, or of the scripts of the call stack.
+    /// URLs of the document, stylesheet or script that made the request, or of the scripts on the call stack.
     pub initiator_urls: Vec<String>,
     /// Line and column of the reference, from 0.
     pub place: Option<(u64, u64)>,
-    /// The parser is said to have asked for it while it parsed nothing: a style did.
+    /// The recording names the parser as initiator although it was not parsing; the initiator was a style.
     pub outside_text: bool,
-    /// The Referer field: it names a stylesheet where the initiator does not.
+    /// The Referer field; it names a stylesheet even if the initiator does not.
     pub referer: String,
     /// The first priority.
     pub priority: Option<Priority>,
@@ -114,22 +115,22 @@ pub struct Fetch {
     pub priorities: Vec<(f64, Priority)>,
     /// The request's `priority` field (RFC 9218, section 5); empty if there is none.
     pub priority_field: String,
-    /// Raised while under way: Chrome does so with images that turn out to be visible.
+    /// Raised during the load: Chrome does so for images that turn out to be visible.
     pub raised: bool,
     /// The image of the largest contentful paint.
     pub largest_paint: bool,
-    /// Render- or parser-blocking, when that is recorded.
+    /// Render- or parser-blocking, if recorded.
     pub blocking: Option<bool>,
     /// Asked for by a preload hint.
     pub preload: bool,
-    /// Asked for in a frame within the page.
+    /// Requested in a frame within the page.
     pub in_subframe: bool,
-    /// Main-thread time, when it is recorded.
+    /// Main-thread time, if recorded.
     pub exec_ms: Option<f64>,
 }
 
 impl Fetch {
-    /// Takes in the size of the body. A body that was not compressed is as large decoded.
+    /// Sets the size of the body. An uncompressed body has the same decoded size.
     pub(crate) fn settle(&mut self, bytes: u64, size: Size, stated: &Stated) {
         (self.bytes, self.size) = (bytes, size);
         self.has_head = stated.head_text > 0;
@@ -140,7 +141,7 @@ impl Fetch {
     }
 }
 
-/// The place of a partial response's first byte (RFC 9110, section 14.4): `bytes 200-1000/5000`.
+/// The offset of a partial response's first byte (RFC 9110, section 14.4): `bytes 200-1000/5000`.
 pub(crate) fn first_byte(headers: &Value, status: u16) -> Option<u64> {
     let range = Some(json::field(headers, "content-range")).filter(|_| status == 206)?;
     range.trim().strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
@@ -161,13 +162,13 @@ pub enum Size {
     /// The recording states it; it can be 0.
     #[default]
     Recorded,
-    /// A cache or a service worker answered: the decoded size stands for it.
+    /// A cache or a service worker answered; the decoded size stands in for the wire size.
     Decoded,
-    /// The recording states neither this size nor the decoded one: `bytes` is 0.
+    /// The recording states neither this size nor the decoded one; `bytes` is 0.
     Unknown,
 }
 
-/// The part of a browser that asks for a resource.
+/// The part of a browser that requests a resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Initiator {
     /// The parser of a document or stylesheet.
@@ -176,7 +177,7 @@ pub enum Initiator {
     Script,
     /// The browser itself: a hint in a header, an icon, a frame.
     Browser,
-    /// The recording does not say.
+    /// The recording does not state it.
     #[default]
     Unknown,
 }
@@ -204,7 +205,7 @@ pub enum Priority {
 }
 
 impl Priority {
-    /// From the name that `DevTools` uses, or the network stack's (in capitals).
+    /// The priority of this name, in the spelling of `DevTools` or of the network stack (capitals).
     pub fn of_name(name: &str) -> Option<Self> {
         Some(match name {
             "VeryHigh" | "Highest" | "HIGHEST" => Self::VeryHigh,

@@ -1,11 +1,11 @@
-//! Bytes of a recording as JSON that a strict reader takes: its makers write byte order marks, UTF-16, halves of characters and
-//! numbers that JSON does not have, often in one entry of thousands.
+//! Repairs a recording's bytes so that a strict JSON reader accepts them: recorders write byte order marks, UTF-16, unpaired
+//! surrogates, and numbers that JSON lacks, often in one entry among thousands.
 
-/// The text in `bytes`. One byte takes the place of another, so that positions in messages stay; bytes other than UTF-8 become U+FFFD.
+/// The text in `bytes`. Each byte is replaced by one byte, so that positions in messages stay correct; invalid UTF-8 becomes U+FFFD.
 ///
-/// * A byte order mark goes; UTF-16 is recognized by it, or by the zero byte beside the first letter.
-/// * An escaped half of a character (`\ud83d` alone) becomes U+FFFD, a control character in a text a space.
-/// * `NaN` and `Infinity` become -1, which says that a number is not known.
+/// * A byte order mark is removed; UTF-16 is recognized by it, or by the zero byte beside the first letter.
+/// * An escaped unpaired surrogate (`\ud83d` alone) becomes U+FFFD, and a control character in a string a space.
+/// * `NaN` and `Infinity` become -1, which means unknown.
 pub fn json_text(bytes: Vec<u8>) -> String {
     let mut bytes = match bytes.as_slice() {
         [0xef, 0xbb, 0xbf, ..] => bytes[3..].to_vec(),
@@ -25,7 +25,7 @@ fn of_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
     String::from_utf16_lossy(&units).into_bytes()
 }
 
-/// A text ends with its line: JSON has no line breaks in texts, and a cut line must not change the next ones.
+/// Repairs JSON. A string ends with its line: JSON strings have no line breaks, and a truncated line must not affect the next ones.
 fn repair(json: &mut [u8]) {
     let (mut at, mut in_text) = (0, false);
     while at < json.len() {
@@ -42,7 +42,7 @@ fn repair(json: &mut [u8]) {
     }
 }
 
-/// Repairs the escape at the beginning. Returns its length.
+/// Repairs the escape at the start of the text. Returns its length.
 fn repair_escape(json: &mut [u8]) -> usize {
     match (unit(json), unit(json.get(6..).unwrap_or_default())) {
         (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
@@ -54,7 +54,7 @@ fn repair_escape(json: &mut [u8]) -> usize {
     }
 }
 
-/// The UTF-16 unit that is escaped at the beginning.
+/// The UTF-16 unit escaped at the start of the text.
 fn unit(json: &[u8]) -> Option<u16> {
     let digits = json.strip_prefix(b"\\u")?.get(..4)?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

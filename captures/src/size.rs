@@ -1,41 +1,42 @@
-//! The size of a body on the wire, from all that a recording says of a response: one rule for HAR files and `DevTools` logs.
+//! Computes the size of a body on the wire from everything that a recording states about the response: one rule for HAR files and
+//! `DevTools` logs.
 //!
-//! No single field is right in all recordings. A Content-Length is (RFC 9110, section 8.6), unless the response was cut. Without a
-//! Content-Encoding, the decoded size is the body's. What browsers count on the wire holds the head or does not: the responses whose
-//! body is known in one of these ways tell which.
+//! No single field is right in all recordings. A Content-Length is right (RFC 9110, section 8.6), unless the response was cut.
+//! Without a Content-Encoding, the decoded size is the body's. Browsers' wire counts include the head or not: responses whose body
+//! is known in one of these ways show which.
 
 use crate::Size;
 use crate::json::fields;
 use serde_json::Value;
 
-/// Most bytes that are taken for a head.
+/// The most bytes that count as a head.
 const HEAD_BYTES_MAX: u64 = 16 << 10;
-/// A body on the wire is larger than its parts by at most this share of itself: chunks and frames have heads of their own.
+/// A body on the wire exceeds its parts by at most one part in this many, because chunks and frames have headers.
 const FRAMING: u64 = 20;
-/// Nothing on a page is made smaller by more than this.
+/// No resource compresses better than this.
 const COMPRESSION_MAX: u64 = 50;
-/// A stated body that is this much larger than the known one holds the head.
+/// A stated body that exceeds the known one by this much includes the head.
 const FRAME_BYTES: u64 = 20;
 
-/// A recording's sizes of one response, in bytes. Apart from `decoded`, 0 means nothing and is `None`.
+/// The sizes that a recording states for one response, in bytes. Except in `decoded`, 0 means unknown and is stored as `None`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stated {
     pub(crate) content_length: Option<u64>,
     /// The head names a Content-Encoding.
     pub(crate) encoded: bool,
-    /// The length of the head as text: the most that it has on the wire. 0 if the recording has no fields.
+    /// The length of the head as text, an upper limit for its size on the wire. 0 if the recording has no fields.
     pub(crate) head_text: u64,
     pub(crate) head: Option<u64>,
     pub(crate) body: Option<u64>,
     /// Head and body.
     pub(crate) whole: Option<u64>,
     pub(crate) decoded: Option<u64>,
-    /// The recording states that there is no body.
+    /// The recording states that the body is empty.
     pub(crate) is_empty: bool,
 }
 
 impl Stated {
-    /// Takes in the fields of a response's head, as HAR files or `DevTools` logs write them. `method` is the request's.
+    /// Reads the fields of a response's head, in the form of HAR files or `DevTools` logs. `method` is the request's.
     pub(crate) fn note_head(&mut self, headers: &Value, method: &str, status: u16) {
         let (mut text, mut length, mut encoded) = (0, None, false);
         for (name, value) in fields(headers) {
@@ -62,19 +63,19 @@ impl Stated {
         self.content_length = self.content_length.or(length.filter(|&it| it > 0));
     }
 
-    /// The body, where it is known for sure.
+    /// The body, if its size is certain.
     fn exact(&self) -> Option<u64> {
         let of_head = self.content_length.filter(|&it| !self.is_cut(it) && !self.is_foreign(it));
         of_head.or_else(|| self.not_compressed())
     }
 
-    /// Less than the head announced came, on the wire and decoded.
+    /// Whether less arrived, on the wire and decoded, than the head announced.
     fn is_cut(&self, length: u64) -> bool {
         [self.whole, self.decoded].into_iter().all(|it| it.is_some_and(|it| 0 < it && it < length))
     }
 
-    /// The head is that of another response, such as the redirect before: more than it announced came on the wire and decoded, and
-    /// no head or compression is that large.
+    /// Whether the head belongs to another response, such as the preceding redirect: more arrived than it announced, on the wire and
+    /// decoded, and no head or compression accounts for the difference.
     fn is_foreign(&self, length: u64) -> bool {
         let decoded = self.decoded.unwrap_or(0);
         let Some(wire) = self.body.max(self.whole).filter(|&it| it < decoded) else { return false };
@@ -82,7 +83,7 @@ impl Stated {
         beyond > HEAD_BYTES_MAX || beyond > self.head_text && decoded / COMPRESSION_MAX > length
     }
 
-    /// The decoded size, if what came on the wire is as large, and at most by a head larger.
+    /// The decoded size, if the wire size equals it or exceeds it by at most a head.
     fn not_compressed(&self) -> Option<u64> {
         let wire = self.body.max(self.whole)?;
         let decoded = self.decoded.filter(|&it| it > 0 && !self.encoded)?;
@@ -90,7 +91,7 @@ impl Stated {
         (rest <= HEAD_BYTES_MAX + wire / FRAMING).then_some(decoded)
     }
 
-    /// Whether the stated body holds the head; `None`: nothing tells.
+    /// Whether the stated body includes the head; `None` if nothing shows it.
     fn counts_head(&self) -> Option<bool> {
         let (body, exact) = (self.body?, self.exact()?);
         Some(match self.head {
@@ -100,7 +101,7 @@ impl Stated {
     }
 }
 
-/// A list of equal lengths is that length (RFC 9110, section 8.6). Internet Explorer writes `34,034`.
+/// A list of equal lengths counts as one (RFC 9110, section 8.6). Internet Explorer writes `34,034`.
 fn content_length(value: &str) -> Option<u64> {
     let mut lengths = value.split([',', '\n']).map(str::trim);
     let first = lengths.next()?;
@@ -118,17 +119,17 @@ fn range_length(value: &str) -> Option<u64> {
     last.checked_sub(first)?.checked_add(1)
 }
 
-/// The body of each response of a recording. `counts_heads`: whether its maker is known to count the head as body.
+/// The body of each response of a recording. `counts_heads`: whether the recorder is known to count the head as body.
 pub(crate) fn body_sizes(all: &[Stated], counts_heads: bool) -> Vec<(u64, Size)> {
     let habits = Habits::of(all, counts_heads);
     all.iter().map(|it| habits.body(it)).collect()
 }
 
-/// How the maker of a recording counts.
+/// How a recorder counts.
 struct Habits {
-    /// Whether a stated body holds the head, where the head is stated and where it is not.
+    /// Whether a stated body includes the head, for responses with and without a stated head.
     counts_head: [bool; 2],
-    /// The usual head on the wire, where it is not stated.
+    /// The usual size of a head on the wire, for responses that do not state it.
     head: Option<u64>,
 }
 
@@ -179,7 +180,7 @@ impl Habits {
         }
     }
 
-    /// The head on the wire: half of its text where nothing says more, as header compression makes it.
+    /// The head on the wire. By default half of its text, a typical result of header compression.
     fn head(&self, it: &Stated) -> u64 {
         let usual = self.head.unwrap_or(it.head_text / 2);
         let most = if it.head_text > 0 { it.head_text } else { u64::MAX };
@@ -209,7 +210,7 @@ mod tests {
             decoded: Some(decoded),
             ..stated(&json!({"content-length": length}))
         };
-        // The head of the redirect before; then lengths that heads and compression explain.
+        // The head of the preceding redirect; then lengths that heads and compression explain.
         assert_eq!(bodies(&[of("169", 31_977, 120_318)]), [31_957]);
         assert_eq!(bodies(&[of("169", 1_000, 20_000)]), [980]);
         assert_eq!(bodies(&[of("900", 1_300, 20_000)]), [900]);
@@ -224,7 +225,7 @@ mod tests {
             |whole, body, decoded| bodies(&[Stated { body, whole, decoded, ..stated(&head) }]);
         assert_eq!(bodies_of(None, None, None), [12_000]);
         assert_eq!(bodies_of(Some(12_300), Some(12_300), Some(40_000)), [12_000]);
-        // A cache answered after asking the server: the head alone came.
+        // A cache answered after revalidation: only the head arrived.
         assert_eq!(bodies_of(Some(300), None, Some(40_000)), [12_000]);
         // The response was cut.
         assert_eq!(bodies_of(Some(5300), Some(5000), Some(5000)), [5000]);

@@ -1,4 +1,4 @@
-//! A user who gives up: the whole page, or single resources.
+//! A user who abandons a load: the whole page, or single resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -6,19 +6,20 @@ use std::time::{Duration, Instant};
 /// When a client cancels responses. Times count from its first request.
 #[derive(Debug, Clone, Default)]
 pub struct Cancels {
-    /// It leaves: it cancels every open response and requests nothing more.
+    /// When it leaves the page: it cancels every open response and requests nothing more.
     pub leave_after: Option<Duration>,
-    /// It cancels the response of a resource, if it is open then. The page load goes on as after an error.
+    /// When it cancels the response of each resource, if open. The page load then continues as after an
+    /// error.
     pub resources: BTreeMap<usize, Duration>,
 }
 
-/// The cancels that are to come, and the wait for the tails of those that came.
+/// The cancels that are pending, and the wait for the tails of past ones.
 #[derive(Debug, Default)]
 pub(crate) struct Cancelling {
     waiting: BTreeSet<(Duration, What)>,
     start: Option<Instant>,
     has_left: bool,
-    /// The last arrival after a cancel. `None`: no tail is to come.
+    /// The last arrival after a cancel. `None`: no tail is expected.
     heard: Option<Instant>,
 }
 
@@ -30,7 +31,7 @@ pub(crate) enum What {
 }
 
 impl Cancelling {
-    /// A tail is over once nothing has come for so long.
+    /// A tail is over after this long without an arrival.
     const SILENCE: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(cancels: &Cancels) -> Self {
@@ -39,7 +40,7 @@ impl Cancelling {
         Self { waiting: single.chain(all).collect(), ..Self::default() }
     }
 
-    /// The first request goes.
+    /// The first request was sent.
     pub(crate) fn start(&mut self, now: Instant) {
         self.start = Some(now);
     }

@@ -19,10 +19,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A client that loads pages, one after another, over one connection, without socket and clock.
+/// A client without socket or clock that loads pages one after another over one connection.
 ///
 /// It has many methods, because an event of the connection concerns the page, the log and the signals at once. Each file of the
-/// folder has the methods for one concern.
+/// folder holds the methods for one concern.
 pub struct Client {
     connection: Connection,
     /// The connections to which responses move.
@@ -31,7 +31,7 @@ pub struct Client {
     responses: BTreeMap<StreamId, Receiving>,
     pushed: PushCache,
     server_name: String,
-    /// Holds data back that must not be handed up as it arrives.
+    /// Holds back data that must not be delivered on arrival.
     ordered: Option<OrderedDelivery>,
     buffer: Vec<u8>,
 }
@@ -72,7 +72,7 @@ impl Client {
         })
     }
 
-    /// Writes the connection's qlog to `writer` from now on, instead of [`Options::qlog_file`].
+    /// From now on, writes the connection's qlog to `writer` instead of [`Options::qlog_file`].
     pub fn log_to(&mut self, writer: LogWriter) {
         log_to(&mut self.connection, &self.visit.page, writer);
     }
@@ -116,7 +116,7 @@ impl Client {
         self.connection.flush();
     }
 
-    /// Requests what has been discovered by now, in order of discovery.
+    /// Requests everything discovered so far, in order of discovery.
     fn request_due(&mut self, now: Instant) {
         self.navigate_if_due(now);
         self.visit.expire(now);
@@ -139,7 +139,7 @@ impl Client {
         }
     }
 
-    /// Logs what the user sees. Milestones that the playback foresees are logged before they are reached.
+    /// Logs milestones that the user sees. Milestones that the playback can predict are logged early.
     fn log_milestones(&mut self, now: Instant) {
         let now_us = self.visit.micros(now);
         for (time_us, milestone) in self.visit.playback.milestones() {
@@ -148,7 +148,7 @@ impl Client {
         }
     }
 
-    /// Opens a request. False: the server allows no further stream now.
+    /// Sends a request. Returns `false` if the server allows no further stream now.
     fn request(&mut self, resource: usize) -> bool {
         if self.pushed.take(&self.visit.page.url(resource)) {
             return true;
@@ -161,11 +161,11 @@ impl Client {
             self.destinations.requested(stream);
             self.responses.insert(stream, Receiving::of(Some(resource)));
         }
-        // A request that the server does not take is not tried again.
+        // A request that the server does not accept is not retried.
         sent != Ok(false)
     }
 
-    /// Reads what the streams have. True: there may be more, because a response has moved.
+    /// Reads all readable streams. Returns `true` if there may be more, because a response has moved.
     fn read_streams(&mut self, now: Instant) -> bool {
         for stream in self.connection.readable() {
             while let Some(arrival) =
@@ -194,7 +194,7 @@ impl Client {
         self.read_moved(now)
     }
 
-    /// Reads what came on other connections. True: something did.
+    /// Reads arrivals on other connections. Returns `true` if there were some.
     fn read_moved(&mut self, now: Instant) -> bool {
         let mut came = false;
         while let Some((stream, arrival)) =
@@ -209,7 +209,7 @@ impl Client {
         came
     }
 
-    /// Acts on the events of an arrival. False: the server broke the rules, and the connection ends.
+    /// Handles the events of an arrival. Returns `false` if the server broke the rules, and the connection ends.
     fn take_events(
         &mut self,
         stream: StreamId,
@@ -282,7 +282,7 @@ impl Client {
         }
     }
 
-    /// A response is over. The page load goes on as a browser's does, whatever the response was.
+    /// A response has ended. The page load continues as a browser's does, whatever the response was.
     fn finish(&mut self, stream: StreamId, reset: Option<u64>, now: Instant) {
         let Some(receiving) = self.responses.get_mut(&stream) else { return };
         if receiving.resource.is_none() && reset.is_none() {

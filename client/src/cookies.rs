@@ -1,4 +1,4 @@
-//! The cookies of a client (RFC 6265). Their ages count on the client's own clock.
+//! The cookies of a client (RFC 6265). Their ages use the client's own clock.
 
 use crate::limits::{MAX_COOKIES, MAX_FIELD_BYTES};
 use cookie_store::{CookieExpiration, CookieStore};
@@ -10,7 +10,7 @@ use url::Url;
 #[derive(Debug, Clone, Default)]
 pub struct CookieJar {
     store: CookieStore,
-    /// When those that have a `Max-Age` end.
+    /// When cookies with a `Max-Age` expire.
     ends: BTreeMap<Key, Instant>,
 }
 
@@ -24,7 +24,7 @@ impl CookieJar {
         let Ok(mut cookie) = cookie_store::Cookie::parse(field.to_owned(), &url) else { return };
         let age_s = cookie.max_age().and_then(|it| u64::try_from(it.whole_seconds()).ok());
         if !cookie.is_expired() {
-            // The date of an expiry is the calendar's, of which virtual time knows nothing.
+            // An expiry date belongs to the calendar, which virtual time does not have.
             cookie.expires = CookieExpiration::SessionEnd;
         }
         let is_full = self.store.iter_unexpired().count() >= MAX_COOKIES;
@@ -42,7 +42,7 @@ impl CookieJar {
         }
     }
 
-    /// Removes the cookies whose ages are over. An `Expires` date to come counts as none.
+    /// Removes cookies whose age has run out. A future `Expires` date is ignored.
     pub(crate) fn expire(&mut self, now: Instant) {
         self.ends.retain(|(domain, path, name), end| {
             let stays = *end > now;

@@ -92,7 +92,7 @@ impl Line {
         while let Some(transmit) = endpoint.transmit(now(), buffer) {
             match self.socket.send(&buffer[..transmit.bytes]) {
                 Ok(_) => {}
-                // A full socket is as good as loss: the transport sends again.
+                // A full socket counts as loss: the transport retransmits.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
                 Err(error) => return Err(error.into()),
@@ -102,7 +102,7 @@ impl Line {
     }
 }
 
-/// A free port of any address from which a peer can be reached.
+/// An unspecified address of the peer's family, with a free port.
 pub fn any_for(peer: SocketAddr) -> SocketAddr {
     let any: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
     SocketAddr::new(any[usize::from(peer.is_ipv6())], 0)

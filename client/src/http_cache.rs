@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// RFC 9110, 15.4.5.
 pub(crate) const NOT_MODIFIED: u16 = 304;
 
-/// One in this many claims of a digest is wrong, as in the draft's example.
+/// One in this many positive answers of a digest is wrong, as in the draft's example.
 const DIGEST_ONE_IN: u32 = 128;
 
 /// The copies of resources, by URL.
@@ -24,7 +24,7 @@ pub struct HttpCache {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Fresh {
     etag: Option<String>,
-    /// `None`: as long as there is the cache.
+    /// `None`: for the lifetime of the cache.
     until: Option<Instant>,
 }
 
@@ -43,7 +43,7 @@ impl HttpCache {
         self
     }
 
-    /// Replaces the copy by a new response. A response that says nothing of its freshness is stale at once.
+    /// Replaces the copy by a new response. A response without freshness information is stale at once.
     pub(crate) fn store(&mut self, url: &str, Stored { fresh_until, etag }: Stored) {
         self.fresh.remove(url);
         self.stale.remove(url);
@@ -54,7 +54,7 @@ impl HttpCache {
         }
     }
 
-    /// Copies whose freshness has ended must be validated from now on. Those without an entity tag are removed.
+    /// Marks copies whose freshness has ended as needing validation. Removes those without an entity tag.
     pub(crate) fn expire(&mut self, now: Instant) {
         self.fresh.retain(|url, copy| {
             let stays = copy.until.is_none_or(|until| until > now);
@@ -79,14 +79,14 @@ impl HttpCache {
         fresh == Some(etag) || self.to_validate(url) == Some(etag)
     }
 
-    /// A copy is valid as it is, for this page load. False: there is no copy to validate.
+    /// Marks a copy as validated for this page load. Returns `false` if there is no copy to validate.
     pub(crate) fn validated(&mut self, url: &str) -> bool {
         let Some((url, etag)) = self.stale.remove_entry(url) else { return false };
         self.fresh.insert(url, Fresh { etag: Some(etag), until: None });
         true
     }
 
-    /// The `Cache-Digest` field: fresh copies, and those to validate by their entity tags
+    /// The `Cache-Digest` field: fresh copies, and stale ones by their entity tags
     /// (draft-ietf-httpbis-cache-digest-02, 2.1).
     pub(crate) fn digest(&self) -> String {
         let fresh = self.fresh.keys().map(|it| (it.as_str(), None));

@@ -1,8 +1,8 @@
-//! A client that plays a page back: it asks for each resource when a browser would have discovered it.
+//! A client that plays a page back: it requests each resource when a browser would have discovered it.
 //!
-//! [`playback`] is the browser's model, pure. [`Client`] joins it to HTTP/3 over quiche, without socket
-//! and clock; [`event_loop`] has both, and `over_tcp` plays the same back over HTTP/2 and HTTP/1.1. What happened is in the qlog that the client
-//! writes: times and metrics are computed from it, not from counters in here.
+//! [`playback`] is the pure model of a browser. [`Client`] connects it to HTTP/3 over quiche, without socket or clock; [`event_loop`]
+//! adds both, and `over_tcp` plays pages back over HTTP/2 and HTTP/1.1. The client writes a qlog, from which times and metrics are
+//! computed; it keeps no counters.
 
 mod cancelling;
 mod client;

@@ -16,18 +16,18 @@ use std::time::Duration;
 /// How a client runs.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The version of HTTP. Over TCP there are no pushes, no migration, no early data and no cancels.
+    /// The version of HTTP. TCP offers no pushes, migration, early data or cancels.
     pub http: HttpVersion,
-    /// The connection, but for HTTP/3's settings and the streams of pushes, which follow from the rest.
+    /// The connection, except for settings that follow from the other options: HTTP/3's, and the streams of pushes.
     pub transport: ClientConfig,
-    /// The scheme whose client half decides what is signalled. `None`: the scheme the server announces, if any. Nothing
-    /// is signalled under a scheme that [no client can signal](schedulers::Language::None).
+    /// The scheme whose client half decides the signals. `None`: the scheme the server announces, if any. The client
+    /// sends no signals under a scheme that [no client can signal](schedulers::Language::None).
     pub scheme: Option<Scheme>,
-    /// How much it says of that.
+    /// How much of the signals the client sends.
     pub says: Says,
     /// Which requests wait although their resources are discovered.
     pub hold_back: Option<HoldBack>,
-    /// How many promised pushes may be outstanding; 0 turns pushes off.
+    /// The most promised pushes that may be outstanding; 0 disables pushes.
     pub pushes: u64,
     /// The pages to load after the first, on the same connection.
     pub then: Vec<NextPage>,
@@ -42,9 +42,9 @@ pub struct Options {
     /// A session of an earlier connection. Where the server allows it, requests travel in the first packets. All are
     /// `GET`, which may be replayed (RFC 8470).
     pub session: Option<SavedSession>,
-    /// Data is handed up in this order. `None`: in each stream's own, as it arrives.
+    /// Data is delivered in this order. `None`: in each stream's own order, as it arrives.
     pub delivery_order: Option<SendOrder>,
-    /// When the user gives up the first page.
+    /// When the user abandons the first page.
     pub cancels: Cancels,
     /// Where to write the connection's qlog.
     pub qlog_file: Option<PathBuf>,
@@ -52,26 +52,26 @@ pub struct Options {
     pub keep_bodies: bool,
 }
 
-/// A navigation from a page that is loaded to another.
+/// A navigation from a loaded page to another.
 #[derive(Debug, Clone)]
 pub struct NextPage {
     /// The page.
     pub page: Arc<Page>,
-    /// The time for which the user reads the page before it, once that is loaded.
+    /// How long the user reads the preceding page after it is loaded.
     pub think: Duration,
 }
 
-/// How a client takes part in stream migration ([`migration`](connection::Destinations)).
+/// How a client uses stream migration ([`migration`](connection::Destinations)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Migrating {
-    /// Whether it keeps an idle connection ready, so that a response need not wait for a handshake.
+    /// Whether it keeps an idle connection ready, so that a response does not wait for a handshake.
     pub keeps_spare: bool,
-    /// It asks to move each response of which this many bytes came. `None`: only the server moves responses.
+    /// The client asks to move each response after this many of its bytes. `None`: only the server moves responses.
     pub ask_after_bytes: Option<u64>,
 }
 
 impl Options {
-    /// The connection's options. Every push has a stream of its own.
+    /// The connection's options. Every push has its own stream.
     pub(crate) fn client_config(&self) -> ClientConfig {
         let mut config = self.transport.clone();
         let pushes = usize::try_from(self.pushes).unwrap_or(usize::MAX);
@@ -82,13 +82,13 @@ impl Options {
         config.migration = self.migration.is_some();
         config
     }
-    /// The name for which the server must show a certificate.
+    /// The name that the server's certificate must cover.
     pub(crate) fn server_name(&self, page: &Page) -> String {
         let host = page.origins.first().filter(|_| self.transport.verify == Verify::Nobody);
         host.map_or("localhost", |it| it.host.as_str()).to_owned()
     }
 
-    /// The file for the log, if one is wanted.
+    /// The file for the log, if requested.
     pub(crate) fn create_log(&self) -> Result<Option<LogWriter>, ConnectError> {
         let Some(path) = &self.qlog_file else { return Ok(None) };
         let file = File::create(path).map_err(|source| ConnectError::Log(path.clone(), source))?;
@@ -96,7 +96,7 @@ impl Options {
     }
 }
 
-/// Where a log goes.
+/// The destination of a log.
 pub(crate) type LogWriter = Box<dyn Write + Send + Sync>;
 
 pub(crate) fn log_title(page: &Page) -> String {

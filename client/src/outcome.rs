@@ -1,4 +1,4 @@
-//! How a page load ended, and what went wrong.
+//! The outcome of a page load, and its problems.
 
 use crate::{CookieJar, HttpCache, SavedSession};
 use connection::EarlyData;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How a page load ended.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// The outcomes of the pages that were loaded before on the same connection, in their order.
+    /// The outcomes of earlier pages on the same connection, in order.
     pub earlier: Vec<Self>,
     /// Every resource of the page was requested and answered.
     pub completed: bool,
@@ -20,7 +20,7 @@ pub struct Outcome {
     pub announced: Option<String>,
     /// Where the load differed from the page.
     pub problems: Vec<Problem>,
-    /// Bytes of responses that came on other connections.
+    /// Bytes of responses that arrived on other connections.
     pub moved_bytes: u64,
     /// The bodies by resource, if [`crate::Options::keep_bodies`] is set.
     pub bodies: BTreeMap<usize, Vec<u8>>,
@@ -28,7 +28,7 @@ pub struct Outcome {
     pub pushed: Vec<(usize, bool)>,
     /// How many promises were refused.
     pub refused_pushes: usize,
-    /// How many of them were for resources that the client had requested before.
+    /// How many of them were for resources that the client had already requested.
     pub late_pushes: usize,
     /// The cookies after the visit.
     pub cookies: CookieJar,
@@ -43,13 +43,13 @@ pub struct Outcome {
     pub statuses: BTreeMap<usize, u16>,
     /// The shortest round-trip time.
     pub round_trip: Option<Duration>,
-    /// How many 103 responses came.
+    /// The number of 103 responses.
     pub early_hints: usize,
     /// Resources that were requested because a `Link` field preloads them, in this order.
     pub preloaded: Vec<usize>,
     /// The fate of early data.
     pub early_data: EarlyData,
-    /// The session with which the next connection to this server can send early data.
+    /// A session with which the next connection to this server can send early data.
     pub session: Option<SavedSession>,
 }
 

@@ -1,8 +1,8 @@
-//! Page loads over HTTP/2 and HTTP/1.1, on TLS over the system's TCP, in real time. A task of an asynchronous runtime carries each
-//! request and passes on what comes; everything else is here: what is requested next, and what an arrival means.
+//! Page loads over HTTP/2 and HTTP/1.1, on TLS over the system's TCP, in real time. An asynchronous task carries each request and
+//! passes on its arrivals; the rest is here: the choice of the next request, and the effect of an arrival.
 //!
-//! Above TCP, a client sees when bytes are handed to it, in the order of the connection. It sees no packets: not when those came that
-//! wait for a lost one, and not which were lost.
+//! Above TCP, a client sees when bytes are delivered, in the order of the connection. It does not see packets: neither the
+//! arrival of bytes that wait for a lost packet, nor the losses.
 
 mod http1;
 mod http2;
@@ -53,27 +53,27 @@ struct Ask {
     id: StreamId,
     fields: Vec<Header>,
     host: String,
-    /// As browsers have it (RFC 9218); the lowest goes first where not all go at once.
+    /// As in browsers (RFC 9218); if not all requests can be sent at once, the lowest goes first.
     urgency: u8,
 }
 
 /// Something that happened to a request.
 struct Arrival {
-    /// `None`: to the whole connection.
+    /// `None`: the whole connection.
     id: Option<StreamId>,
     what: What,
 }
 
 enum What {
-    /// It was handed to the transport, with these fields.
+    /// The request was handed to the transport, with these fields.
     Asked(Vec<Header>),
-    /// The head of the response, or an interim response's.
+    /// The head of the response or of an interim response.
     Head(Vec<Header>),
-    /// The next bytes of the body; the last ones?
+    /// The next bytes of the body, and whether they are the last.
     Bytes(Bytes, bool),
     /// The server reset it, with this code.
     Reset(u64),
-    /// The rest does not come.
+    /// The rest will not arrive.
     Broken(String),
 }
 
@@ -83,12 +83,12 @@ enum Carrier {
     Http2(http2::Asks),
 }
 
-/// Tells the load what happened to a request. It fails only if the load is over.
+/// Reports an event of a request to the load. Fails only if the load is over.
 async fn tell(to: &Sender<Arrival>, id: StreamId, what: What) {
     to.send(Arrival { id: Some(id), what }).await.ok();
 }
 
-/// Tells the load that its connection has ended.
+/// Reports to the load that its connection has ended.
 async fn tell_all(to: &Sender<Arrival>, cause: String) {
     to.send(Arrival { id: None, what: What::Broken(cause) }).await.ok();
 }
@@ -97,9 +97,9 @@ struct Load {
     visit: Visit,
     carrier: Carrier,
     arrivals: Receiver<Arrival>,
-    /// By the stream of HTTP/2. Requests of HTTP/1.1 are numbered in the same way.
+    /// Keyed by HTTP/2 stream. HTTP/1.1 requests are numbered in the same way.
     responses: BTreeMap<StreamId, Receiving>,
-    /// Requests so far.
+    /// The number of requests so far.
     asked: u64,
     log: Log,
 }
@@ -127,7 +127,7 @@ impl Load {
         self.visit.outcome
     }
 
-    /// Requests what has been discovered by now, in order of discovery.
+    /// Requests everything discovered so far, in order of discovery.
     fn request_due(&mut self) {
         let now = now();
         if self.visit.navigate_if_due(now) {
@@ -147,7 +147,7 @@ impl Load {
     fn request(&mut self, resource: usize) {
         let id = StreamId(2 * self.asked + 1);
         self.asked += 1;
-        // The libraries have no form for signals in frames.
+        // The libraries cannot send signals in frames.
         let (fields, _) = self.visit.request(id, resource);
         let known = &self.visit.page.resources[resource];
         let host = self.visit.page.host(resource).to_owned();
@@ -192,7 +192,7 @@ impl Load {
         self.finish(id, url.map(why), now);
     }
 
-    /// A response is over. The page load goes on as a browser's does.
+    /// A response has ended. The page load continues as a browser's does.
     fn finish(&mut self, id: StreamId, broken: Option<Problem>, now: Instant) {
         let Some(receiving) = self.responses.remove(&id) else { return };
         let Some(resource) = receiving.resource else { return };

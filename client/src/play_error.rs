@@ -15,7 +15,7 @@ pub enum PlayError {
     #[error("{0}: no answer in time; is the server there, and does a firewall let TCP through?")]
     Unanswered(SocketAddr),
     #[error(
-        "{0}: no handshake of TLS: {1}; over TCP the server needs TLS and a certificate that the client trusts"
+        "{0}: no TLS handshake: {1}; over TCP the server needs TLS and a certificate that the client trusts"
     )]
     Tls(SocketAddr, String),
     #[error("{0}: the server does not offer HTTP/{1} over TLS; try another --http")]

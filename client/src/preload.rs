@@ -1,7 +1,7 @@
-//! The resources that a response's `Link` fields preload, on early hints and on the response itself.
+//! The resources that a response's `Link` fields preload, from early hints and from the response itself.
 //!
-//! As in browsers, a preload must say what it is for (`as`), and a preloaded resource takes effect when the page
-//! reaches it (HTML, 4.6.7.16).
+//! As in browsers, a preload must state its destination (`as`), and a preloaded resource takes effect when
+//! the page reaches it (HTML, 4.6.7.16).
 
 use corpus::Page;
 use http3::Header;
@@ -11,7 +11,7 @@ use url::{Position, Url};
 /// RFC 8297.
 pub(crate) const EARLY_HINTS: u16 = 103;
 
-/// The resources of the page that these fields preload, read in the response for `context`.
+/// The resources of the page that these fields preload, in the response for `context`.
 pub(crate) fn resources(headers: &[Header], page: &Page, context: usize) -> Vec<usize> {
     let base = page.url(context);
     let links = http3::values(headers, "link");
@@ -20,7 +20,7 @@ pub(crate) fn resources(headers: &[Header], page: &Page, context: usize) -> Vec<
     places.filter_map(|(host, path)| find(page, &host, &path)).collect()
 }
 
-/// The resource of this host, without port, and path.
+/// The resource with this host (without port) and path.
 pub(crate) fn find(page: &Page, host: &str, path: &str) -> Option<usize> {
     let ids = page.resources.iter().filter(|it| it.url == path).map(|it| it.id);
     ids.into_iter().find(|it| http3::host(page.host(*it)).eq_ignore_ascii_case(host))
@@ -31,7 +31,7 @@ fn is_fetched(link: &Link) -> bool {
     !link.anchored && (preload || link.is("modulepreload"))
 }
 
-/// Host, without port, and path of a reference in a response from `base`.
+/// Host (without port) and path of a reference in a response from `base`.
 fn resolve(target: &str, base: &str) -> Option<(String, String)> {
     let url = Url::parse(base).ok()?.join(target).ok()?;
     let is_https = url.scheme() == "https";

@@ -1,5 +1,5 @@
-//! Browser profiles as data: the signals for each kind of resource, and the requests that a browser holds back. They
-//! have a date and a source, because browsers change.
+//! Browser profiles as data: the signals for each kind of resource, and the requests that a browser holds back. Each has a date and a
+//! source, because browsers change.
 
 use corpus::Page;
 use corpus::page::{BrowserPriority, FetchPriority, PageResource, Script};
@@ -21,28 +21,28 @@ pub struct Profile {
     pub date: String,
     /// Where.
     pub source: String,
-    /// Which requests it holds back.
+    /// Which requests the browser holds back.
     pub hold_back: Option<HoldBack>,
-    /// How long it takes to commit to a document ([`Page::commit_ms`]): at least, and at most.
+    /// How long it takes to commit to a document ([`Page::commit_ms`]): minimum and maximum.
     #[serde(default)]
     pub commit_ms: [f64; 2],
     #[serde(rename = "rule")]
     rules: Vec<Rule>,
 }
 
-/// Which requests wait although their resources are discovered: as long as the parser has not come to the document's body
-/// ([`crate::playback::Playback::is_in_head`]), few of the less urgent ones are outstanding. Once it has, those that waited go in
-/// the order of their urgency. So does Blink (`ResourceLoadScheduler`, with its tight limit).
+/// Which requests wait although their resources are discovered. Until the parser reaches the document's body
+/// ([`crate::playback::Playback::is_in_head`]), only a few of the less urgent requests may be outstanding. After that, the waiting ones
+/// are sent in order of urgency. Blink does the same (`ResourceLoadScheduler`, with its tight limit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HoldBack {
-    /// Requests of this urgency and less urgent ones.
+    /// The limit applies to requests of this urgency and less urgent ones.
     pub urgency_from: u8,
     /// How many of them are outstanding.
     pub at_most: u8,
 }
 
-/// The first rule whose conditions all hold decides.
+/// A rule. The first one whose conditions all hold decides.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
@@ -54,7 +54,7 @@ struct Rule {
 }
 
 /// The conditions of a rule on a resource: its kind, its `script` or `fetchpriority` attribute, whether it is among the first images that
-/// the document itself names, or any of [`FACTS`].
+/// the document references, or any of [`FACTS`].
 #[derive(Debug, Clone, Default)]
 struct Conditions {
     kind: Option<Kind>,
@@ -131,7 +131,7 @@ impl Profile {
         Ok(Self { name: name.to_owned(), ..profile })
     }
 
-    /// The page as this browser would signal it: RFC 9218's default where no rule says otherwise.
+    /// The page as this browser would signal it, with RFC 9218's default for resources without a rule.
     #[must_use]
     pub fn applied_to(&self, mut page: Page) -> Page {
         self.commits_to(&mut page, 0.5);
@@ -147,8 +147,8 @@ impl Profile {
         page
     }
 
-    /// The same, but the signals that the page has stay: they were seen. `chance`, from 0 to 1, says where in its bounds the time lies
-    /// that the browser takes to commit.
+    /// The same, but the page's own signals stay, because they were observed. `chance`, from 0 to 1, places the commit time within its
+    /// limits.
     pub fn opened(&self, mut page: Page, chance: f64) -> Page {
         self.commits_to(&mut page, chance);
         let mut opened = self.applied_to(page.clone());
@@ -158,7 +158,7 @@ impl Profile {
         opened
     }
 
-    /// A page that says itself how long it takes keeps that.
+    /// Sets the commit time, unless the page has its own.
     fn commits_to(&self, page: &mut Page, chance: f64) {
         let [least, most] = self.commit_ms;
         if page.commit_ms == 0.0 {
@@ -168,7 +168,7 @@ impl Profile {
 }
 
 impl Conditions {
-    /// `image`: which of the images that the document names it is, from 1.
+    /// `image`: its number among the document's images, from 1.
     fn hold_for(&self, resource: &PageResource, image: Option<usize>) -> bool {
         // A script without an attribute is synchronous.
         let script = resource.script.or((resource.kind == Kind::Js).then_some(Script::Sync));

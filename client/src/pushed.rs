@@ -1,8 +1,8 @@
-//! The push cache of one connection: the server's promises, and what became of them.
+//! The push cache of one connection: the server's promises, and their fate.
 //!
-//! Its rules are the rules that browsers had (NGINX, *Introducing HTTP/2 Server Push*): the HTTP cache has precedence, an entry is used
-//! once, and it ends with its connection. A useless promise is refused: for a resource that the page does not need,
-//! that was requested already, or that is cached.
+//! It follows the rules that browsers had (NGINX, *Introducing HTTP/2 Server Push*): the HTTP cache has precedence, an entry is used
+//! once, and it ends with its connection. Useless promises are rejected: for a resource that the page does not need, has already
+//! requested, or has cached.
 
 use http3::{Header, PushId, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,13 +26,13 @@ pub(crate) struct PushCache {
     refused: usize,
 }
 
-/// The decision about a promise.
+/// Its response will serve the resource. The stream, if it arrived before the promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Its response will be the resource's. The stream, if it came before the promise.
+    /// Its response will serve the resource. The stream, if it arrived before the promise.
     Keep(Option<StreamId>),
     Known,
-    /// The push is cancelled, and its stream, if it has begun, must be stopped.
+    /// The push is cancelled, and its stream, if open, must be stopped.
     Refuse(Option<StreamId>),
 }
 
@@ -65,7 +65,7 @@ impl Promised {
     }
 }
 
-/// The first value of a field; none: there is no such field, or it is empty.
+/// The first value of a field; `None` if the field is missing or empty.
 fn text(headers: &[Header], name: &str) -> Option<String> {
     let value = http3::values(headers, name).next()?;
     Some(String::from_utf8_lossy(value).into_owned()).filter(|it| !it.is_empty())
@@ -94,7 +94,7 @@ impl PushCache {
         Verdict::Keep(entry.stream)
     }
 
-    /// The stream of a push came: its URL, if it was promised. An error says that the push was refused.
+    /// The stream of a push arrived: returns its URL, if it was promised. Fails if the push was rejected.
     pub(crate) fn stream(
         &mut self,
         push: PushId,
@@ -111,12 +111,12 @@ impl PushCache {
         let names = lines.flat_map(|it| {
             it.split(',').map(|name| name.trim().to_lowercase()).collect::<Vec<_>>()
         });
-        // The last head counts: as many may come as the server likes.
+        // The last head counts; a server may send any number.
         self.pushes.entry(push).or_default().vary = names.filter(|it| !it.is_empty()).collect();
     }
 
-    /// Whether a pushed response answers a request with these fields, too: it varies on none in which the promise differs (RFC
-    /// 9111, 4.1).
+    /// Whether a pushed response also answers a request with these fields: it does not vary on a field in which the promise differs
+    /// (RFC 9111, 4.1).
     pub(crate) fn answers(&self, push: PushId, own: &[Header]) -> bool {
         self.pushes.get(&push).is_none_or(|Push { fields, vary, .. }| {
             let is_same = |name: &str| http3::values(fields, name).eq(http3::values(own, name));
@@ -124,26 +124,26 @@ impl PushCache {
         })
     }
 
-    /// A promise that was kept turns out to be useless.
+    /// A promise that was kept has become useless.
     pub(crate) fn refuse(&mut self, push: PushId) {
         self.pushes.entry(push).or_default().refused = true;
         self.refused += 1;
     }
 
-    /// The page needs the resource. True: a promise, used up now, stands in for the request.
+    /// The page needs the resource. Returns `true` if a promise, now used up, replaces the request.
     pub(crate) fn take(&mut self, url: &str) -> bool {
         self.by_url.contains_key(url) && self.used.insert(url.to_owned())
     }
 
-    /// The server gave a push up: the URL that must be requested after all.
+    /// The server abandoned a push: returns the URL that must be requested after all.
     pub(crate) fn lost(&mut self, push: PushId) -> Option<String> {
         let url = self.pushes.get(&push)?.url.clone()?;
         self.by_url.remove(&url);
         self.used.remove(&url).then_some(url)
     }
 
-    /// The client goes on to another page: what is used up is gone, and so is a push of whose stream nothing is kept.
-    /// Returns the streams of the other entries.
+    /// The client navigates to another page: drops used entries, and pushes without a stored stream. Returns the streams of the other
+    /// entries.
     pub(crate) fn forget_used(
         &mut self,
         is_kept: impl Fn(StreamId) -> bool,
@@ -167,12 +167,12 @@ impl PushCache {
         self.pushes.last_key_value().map_or(0, |(PushId(push), _)| push + 1)
     }
 
-    /// The URL that a push brings, and whether the page needed it by now. `None`: no push brings it.
+    /// The URL that a push delivers, and whether the page has needed it. `None`: no push delivers it.
     pub(crate) fn brings(&self, url: &str) -> Option<bool> {
         self.by_url.contains_key(url).then(|| self.used.contains(url))
     }
 
-    /// How many promises were refused since the last call.
+    /// The number of promises rejected since the last call.
     pub(crate) fn take_refused(&mut self) -> usize {
         std::mem::take(&mut self.refused)
     }

@@ -1,5 +1,5 @@
-//! Resources that are discovered and not yet requested. They wait for a stream, and some of them until the parser gets
-//! to the body.
+//! Discovered resources that are not requested yet. They wait for a stream, and some of them until the parser reaches the
+//! body.
 
 use crate::profile::HoldBack;
 use corpus::page::PageResource;
@@ -11,9 +11,9 @@ pub(crate) struct Requests {
     waiting: VecDeque<usize>,
     /// Requested, or brought by a push.
     asked: BTreeSet<usize>,
-    /// Complete, for any cause of the request.
+    /// Complete responses, whatever caused their requests.
     came: BTreeSet<usize>,
-    /// Something was held back: once nothing is, the most urgent go first.
+    /// Whether a request was held back. When none is any more, the most urgent go first.
     holds: bool,
 }
 
@@ -22,7 +22,7 @@ impl Requests {
         Self { hold_back, ..Self::default() }
     }
 
-    /// A resource is or will be needed: queues its request. False: it is queued or requested already.
+    /// A resource is or will be needed: queues its request. Returns `false` if it is already queued or requested.
     pub(crate) fn add(&mut self, resource: usize) -> bool {
         let is_new = !self.asked.contains(&resource) && !self.waiting.contains(&resource);
         if is_new {
@@ -31,7 +31,7 @@ impl Requests {
         is_new
     }
 
-    /// The next resource to request: the first that nothing holds back. `in_head`: the parser has not come to the body.
+    /// The next resource to request: the first that is not held back. `in_head`: the parser has not reached the body.
     pub(crate) fn next(&mut self, resources: &[PageResource], in_head: bool) -> Option<usize> {
         let Some(HoldBack { urgency_from, at_most }) = self.hold_back else {
             return self.waiting.front().copied();
@@ -81,8 +81,8 @@ mod tests {
     use super::*;
     use crate::profile::Profile;
 
-    /// The order in which the requests of a page leave whose references are all found at once, and whose head script arrives
-    /// after `before` requests. `|`: the others wait for it.
+    /// The order of requests for a page whose references are all found at once, and whose head script arrives after `before`
+    /// requests. `|`: the others wait for it.
     fn order(profile: &str, page: corpus::Page, before: usize) -> String {
         let profile = Profile::find(profile).expect("bundled");
         let page = profile.applied_to(page);

@@ -8,11 +8,11 @@ use std::time::Instant;
 
 #[derive(Debug, Default)]
 pub(crate) struct Receiving {
-    /// `None`: a push whose promise is still to come, or that another page needs.
+    /// `None`: a push whose promise has not arrived yet, or that another page needs.
     pub(crate) resource: Option<usize>,
     pub(crate) body_bytes: u64,
     pub(crate) status: u16,
-    /// How its head allows it to be stored.
+    /// Whether and how its head allows storing it.
     pub(crate) stored: Option<Stored>,
     /// Kept until then.
     pub(crate) body: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The part of a connection that a client keeps to resume it later, with requests in its first packets.
+//! The state that a client keeps to resume a connection later, with requests in its first packets.
 
 use crate::Verify;
 use base64::Engine as _;
@@ -6,13 +6,14 @@ use base64::prelude::BASE64_STANDARD;
 use http3::Settings;
 use serde::{Deserialize, Serialize};
 
-/// A TLS session with the limits of transport and HTTP/3, which hold until the server sends new ones (RFC 9000, 7.4.1;
-/// RFC 9114, 7.2.4.2). It is a secret, and good for one connection: a second one could be linked to the first.
+/// A TLS session, with the transport's and HTTP/3's limits that apply until the server sends new ones (RFC 9000,
+/// 7.4.1; RFC 9114, 7.2.4.2). Keep it secret, and use it for one connection only: an observer could link a second one
+/// to the first.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SavedSession {
     /// The server's name.
     host: String,
-    /// Whether its certificate was checked then. A resumed server does not show it again.
+    /// Whether its certificate was checked then. A resumed server does not present it again.
     verified: bool,
     /// As the transport writes it.
     pub(crate) transport: Vec<u8>,
@@ -54,7 +55,7 @@ impl SavedSession {
         }
     }
 
-    /// Reads what [`Self::to_json`] wrote.
+    /// Reads the output of [`Self::to_json`].
     pub fn from_json(text: &str) -> Result<Self, SessionError> {
         let file: File = serde_json::from_str(text)?;
         if file.format != FORMAT {
@@ -82,7 +83,7 @@ impl SavedSession {
         serde_json::to_string_pretty(&file).unwrap_or_default()
     }
 
-    /// Whether a client that trusts like this may resume it with the server of this name.
+    /// Whether a client with this trust may resume it with the server of this name.
     pub(crate) fn suits(&self, host: &str, verify: &Verify) -> bool {
         self.host == host && (self.verified || *verify == Verify::Nobody)
     }

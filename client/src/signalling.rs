@@ -1,5 +1,5 @@
-//! The client's signals about order: the client half of a scheme, chosen by the user or adopted from the server, in the
-//! forms that the server understands.
+//! The client's signals about order: the client half of a scheme, chosen by the user or adopted from the server, in
+//! forms that the server supports.
 
 use crate::limits::EARLY_SIGNALS;
 use corpus::PageResource;
@@ -10,39 +10,39 @@ use std::collections::BTreeMap;
 /// How much a client says about order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Says {
-    /// Nothing, and it takes no announcement. Its bytes are the same under every scheme.
+    /// Nothing; it also ignores announcements. Its bytes are the same under every scheme.
     Nothing,
     /// The signals of its scheme.
     #[default]
     Signals,
-    /// Also what the resource of each request is for (`utmost-metadata`).
+    /// Also each resource's purpose (`utmost-metadata`).
     Metadata,
 }
 
 #[derive(Default)]
 pub(crate) struct Signalling {
-    /// `None`: no scheme yet, or one that no client can signal.
+    /// `None`: no scheme yet, or a scheme that no client can signal.
     half: Option<Box<dyn ClientHalf>>,
-    /// No scheme was chosen: the server's announcement is adopted.
+    /// Without a chosen scheme, the server's announcement is adopted.
     adopts: bool,
     says: Says,
     server_spoke: bool,
-    /// Signals that wait for the server's SETTINGS, which say in which form to send them.
+    /// Signals that wait for the server's SETTINGS, which determine their form.
     early: Vec<Signal>,
     /// The scheme whose client half speaks.
     scheme: Option<String>,
-    /// Whether it was read from a file. Its signals then reach its server half even if they are RFC 9218's defaults.
+    /// Whether the scheme was read from a file. Its signals are then sent even if they are RFC 9218's defaults.
     is_of_file: bool,
-    /// Its signals. In frames of the tree it can name pushes before their streams come.
+    /// The form of its signals. In tree frames it can name pushes before their streams open.
     language: Option<Language>,
-    /// Requests under way, about which a scheme that is adopted later may send signals, too.
+    /// Open requests, about which a scheme adopted later may also send signals.
     under_way: BTreeMap<StreamId, Resource>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct SentSignals {
     pub(crate) fields: Vec<(&'static str, String)>,
-    /// Frames for the control stream. Some of them a connection may have no form for.
+    /// Frames for the control stream. A connection may not support all of them.
     pub(crate) signals: Vec<Signal>,
 }
 
@@ -55,8 +55,8 @@ impl Signalling {
         signalling
     }
 
-    /// The settings to offer: of the two revisions of the bucket byte, the one that the scheme uses. A client
-    /// that says nothing offers nothing.
+    /// The settings to offer: of the two revisions of the bucket byte, the scheme's. A client that sends no signals
+    /// offers nothing.
     pub(crate) fn settings(scheme: Option<&Scheme>, says: Says) -> Settings {
         if says == Says::Nothing {
             return Settings::default();
@@ -75,8 +75,7 @@ impl Signalling {
         std::mem::take(&mut self.early)
     }
 
-    /// The server announces a scheme. If it is adopted, returns its placeholders and its signals about requests
-    /// that are under way.
+    /// The server announces a scheme. If it is adopted, returns its placeholders and its signals about open requests.
     pub(crate) fn preferred(&mut self, name: &str) -> Vec<Signal> {
         if !self.adopts || self.scheme.as_deref() == Some(name) {
             return Vec::new();
@@ -127,7 +126,7 @@ impl Signalling {
         }
     }
 
-    /// The response to a push is complete or given up.
+    /// The response to a push is complete or abandoned.
     pub(crate) fn push_closed(&mut self, push: PushId) -> Vec<Signal> {
         match self.language {
             Some(Language::Tree) => self.closed(push.node()),
@@ -135,14 +134,15 @@ impl Signalling {
         }
     }
 
-    /// The response on `stream` is complete or given up: returns the signals that this causes.
+    /// The response on `stream` is complete or abandoned: returns the signals that follow.
     pub(crate) fn closed(&mut self, stream: StreamId) -> Vec<Signal> {
         self.under_way.remove(&stream);
         let signals = self.half.as_mut().map(|it| it.closed(stream)).unwrap_or_default();
         self.once_server_spoke(signals)
     }
 
-    /// The signals to send now. Before the server's SETTINGS there are none: they wait, as far as there is room.
+    /// The signals to send now. Before the server's SETTINGS arrive there are none: signals wait, as far as there is
+    /// room.
     fn once_server_spoke(&mut self, signals: Vec<Signal>) -> Vec<Signal> {
         if self.server_spoke {
             return signals;

@@ -1,4 +1,5 @@
-//! A visit, whatever carries it: the pages one after another, what of them is asked for next, and what a response means.
+//! A visit, independent of the transport: the pages one after another, the next resources to request, and the effect of each
+//! response.
 
 use crate::cancelling::Cancelling;
 use crate::http_cache::{HttpCache, NOT_MODIFIED};
@@ -15,23 +16,23 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Pages, and what has come of them.
+/// Pages, and their state.
 pub(crate) struct Visit {
     /// The page that is being loaded.
     pub(crate) page: Arc<Page>,
-    /// Those that come after it.
+    /// The pages that follow.
     pub(crate) next: VecDeque<NextPage>,
-    /// The page is loaded, and the user reads it until then.
+    /// The page is loaded, and its user reads it until then.
     reads_until: Option<Instant>,
     pub(crate) playback: Playback,
     pub(crate) signalling: Signalling,
     /// Discovered resources that wait for a stream.
     pub(crate) requests: Requests,
-    /// The copies that earlier navigations left, some of them validated since.
+    /// The copies that earlier navigations left; some have been validated since.
     pub(crate) cache: HttpCache,
     pub(crate) cancelling: Cancelling,
     pub(crate) options: Options,
-    /// When the visit was made; the playback counts from here.
+    /// When the visit began; the playback counts from here.
     epoch: Instant,
     pub(crate) outcome: Outcome,
 }
@@ -61,19 +62,19 @@ impl Visit {
         u64::try_from(now.saturating_duration_since(self.epoch).as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Requests may be sent: the page load begins.
+    /// Requests may be sent: begins the page load.
     pub(crate) fn start(&mut self, now: Instant) {
         self.playback.start(self.micros(now));
         self.cancelling.start(now);
     }
 
-    /// Forgets cached responses and cookies that are too old by now.
+    /// Drops cached responses and cookies that have expired.
     pub(crate) fn expire(&mut self, now: Instant) {
         self.cache.expire(now);
         self.outcome.cookies.expire(now);
     }
 
-    /// Queues what has been discovered by now, in order of discovery. False: nothing is left to request.
+    /// Queues everything discovered so far, in order of discovery. Returns `false` if nothing is left to request.
     pub(crate) fn discover(&mut self, now: Instant) -> bool {
         let due = self.playback.due(self.micros(now));
         if due.is_empty() && self.first_waiting().is_none() {
@@ -85,7 +86,7 @@ impl Visit {
         true
     }
 
-    /// The next resource to request. What the cache has is complete at once.
+    /// The next resource to request. Cached resources are complete at once.
     pub(crate) fn next_request(&mut self, now: Instant) -> Option<usize> {
         while let Some(resource) = self.first_waiting() {
             if !self.cache.has(&self.page.url(resource)) {
@@ -99,7 +100,7 @@ impl Visit {
     }
 
     fn first_waiting(&mut self) -> Option<usize> {
-        // Few clients hold requests back, and the answer takes a look at all resources.
+        // Few clients hold requests back, and the check examines all resources.
         let in_head = self.options.hold_back.is_some() && self.playback.is_in_head();
         self.requests.next(&self.page.resources, in_head)
     }
@@ -134,7 +135,7 @@ impl Visit {
         (fields, said.signals)
     }
 
-    /// The fields of a request by which responses can vary: who asks.
+    /// The request fields on which responses may vary: fields that identify the client.
     pub(crate) fn own_fields(&self, resource: usize) -> Vec<Header> {
         let mut fields = vec![Header::new(b"user-agent", b"utmost")];
         let cookies = self.outcome.cookies.field(&self.page.url(resource));
@@ -142,8 +143,8 @@ impl Visit {
         fields
     }
 
-    /// A head came: takes the scheme that it announces. A server may prefer another one for this page than for the connection.
-    /// Returns the signals that follow.
+    /// A head arrived: reads the scheme that it announces. A server may prefer another scheme for this page than for the
+    /// connection. Returns the signals that follow.
     pub(crate) fn take_announcement(&mut self, headers: &[Header]) -> Vec<Signal> {
         let scheme = http3::values(headers, http3::SCHEME_FIELD).next();
         let Some(name) = scheme.and_then(http3::parse_scheme_field) else { return Vec::new() };
@@ -152,7 +153,7 @@ impl Visit {
         signals
     }
 
-    /// The head of a resource's response came, or an interim response's: takes its cookies and what it preloads.
+    /// The head of a resource's response or of an interim response arrived: processes its cookies and preloads.
     pub(crate) fn on_head(
         &mut self,
         resource: usize,
@@ -167,8 +168,7 @@ impl Visit {
         self.preload(resource, status, headers);
     }
 
-    /// Queues the resources that a head preloads. As in browsers, the navigation's first 103 response counts and no other
-    /// (Chromium).
+    /// Queues the resources that a head preloads. As in browsers, only the navigation's first 103 response counts (Chromium).
     fn preload(&mut self, context: usize, status: u16, headers: &[Header]) {
         if status == EARLY_HINTS {
             self.outcome.early_hints += 1;
@@ -197,8 +197,8 @@ impl Visit {
         }
     }
 
-    /// The response of a resource is over. The page load goes on as a browser's does, whatever the response was. `broken`: why
-    /// the rest does not come.
+    /// The response of a resource has ended. The page load continues as a browser's does, whatever the response was. `broken`:
+    /// why the rest will not arrive.
     pub(crate) fn finish(
         &mut self,
         resource: usize,
@@ -220,7 +220,7 @@ impl Visit {
         self.playback.completed(resource, now_us);
     }
 
-    /// Stores a complete response. True: it says that the copy in the cache is still valid.
+    /// Stores a complete response. Returns `true` if it confirms that the cached copy is still valid.
     fn is_validated_by(&mut self, resource: usize, receiving: &Receiving) -> bool {
         let url = self.page.url(resource);
         if let Some(stored) = receiving.stored.clone() {
@@ -233,7 +233,7 @@ impl Visit {
         is_valid
     }
 
-    /// Notes that the page is loaded, once it is; true: just now. Then its user reads it.
+    /// Records that the page is loaded; true if this call did so. Then its user reads it.
     pub(crate) fn end_page(&mut self, responses_are_open: bool, now: Instant) -> bool {
         let is_loaded = self.playback.is_done() && self.requests.is_empty() && !responses_are_open;
         if !is_loaded || !self.cancelling.is_tail_over() || self.outcome.completed {
@@ -250,7 +250,7 @@ impl Visit {
         self.outcome.completed && self.next.is_empty()
     }
 
-    /// Goes on to the next page once the user has read this one; true: just now. Caches and cookies stay.
+    /// Navigates to the next page once the user has read this one; true if this call did so. Keeps caches and cookies.
     pub(crate) fn navigate_if_due(&mut self, now: Instant) -> bool {
         if self.reads_until.take_if(|until| *until <= now).is_none() {
             return false;
@@ -266,7 +266,7 @@ impl Visit {
         true
     }
 
-    /// A page has its own outcome, with what stays of the one before.
+    /// Begins the outcome of a page, and keeps what stays from the preceding one.
     fn begin_outcome(&mut self) {
         let mut before = std::mem::take(&mut self.outcome);
         let mut earlier = std::mem::take(&mut before.earlier);
@@ -280,7 +280,7 @@ impl Visit {
         self.outcome.earlier = earlier;
     }
 
-    /// When to look for requests again, in the absence of arrivals.
+    /// When to look for requests again, if nothing arrives.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         let goes_on = !self.cancelling.has_left();
         let playback = self.playback.next_timeout_us().filter(|_| goes_on);

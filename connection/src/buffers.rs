@@ -1,12 +1,12 @@
-//! Bytes that the transport shares with the sender, instead of copying them.
+//! Lets the transport share bytes with the sender instead of copying them.
 
 use bytes::Bytes;
 use quiche::BufFactory;
 
-/// The transport. It takes slices, which it copies, and shared [`Bytes`], which it keeps until they are acknowledged.
+/// The transport. It copies slices, and keeps shared [`Bytes`] until they are acknowledged.
 pub type Quic = quiche::Connection<Buffers>;
 
-/// How the transport keeps the bytes of streams.
+/// How the transport stores the bytes of streams.
 #[derive(Debug, Clone, Default)]
 pub struct Buffers;
 

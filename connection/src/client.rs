@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The certificate authorities that a client trusts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verify {
-    /// Any certificate: for self-signed ones on loopback.
+    /// Accepts any certificate, such as self-signed ones on loopback.
     Nobody,
     /// The certificate authorities in this PEM file.
     Authorities(PathBuf),
@@ -23,15 +23,15 @@ pub enum Verify {
 pub struct ClientConfig {
     /// The trusted certificate authorities.
     pub verify: Verify,
-    /// Whether the transport tells the secrets of the handshake to a caller that asks for them (`set_keylog`).
+    /// Whether the transport reveals the secrets of the handshake to a caller that asks (`set_keylog`).
     pub tells_secrets: bool,
-    /// How long the handshake may take.
+    /// The deadline of the handshake.
     pub connect_within: Duration,
     /// The connection ends after this long without a packet.
     pub idle: Duration,
-    /// Bytes that the server may send on the connection before they are read.
+    /// Bytes that the server may send on the connection ahead of reading.
     pub receive_bytes: u64,
-    /// Bytes that the server may send on a stream before they are read.
+    /// Bytes that the server may send on a stream ahead of reading.
     pub stream_receive_bytes: u64,
     /// Whether quiche may enlarge both windows.
     pub windows_grow: bool,
@@ -45,7 +45,7 @@ pub struct ClientConfig {
     pub migration: bool,
     /// The settings that HTTP/3 offers.
     pub settings: Settings,
-    /// Limits on the data that HTTP/3 keeps of the server.
+    /// Limits on the server's data that HTTP/3 keeps.
     pub limits: http3::Limits,
 }
 
@@ -71,7 +71,7 @@ impl Default for ClientConfig {
 }
 
 impl Connection {
-    /// A client's connection from `local` to `server`, which must show a certificate for `name`, if there is one.
+    /// A client's connection from `local` to `server`, whose certificate must cover `name`, if given.
     pub fn connect(
         name: Option<&str>,
         local: SocketAddr,

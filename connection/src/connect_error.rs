@@ -1,8 +1,8 @@
-//! Why there is no connection.
+//! Why a connection could not be made.
 
 use std::path::PathBuf;
 
-/// A connection that cannot even be tried.
+/// Why a connection could not even be attempted.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum ConnectError {

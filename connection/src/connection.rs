@@ -19,42 +19,42 @@ pub struct Connection {
     /// When to give up the handshake.
     until: Option<Instant>,
     early_data: EarlyData,
-    /// Bytes that wait for missing ones, at a server.
+    /// At a server, bytes that wait for missing ones.
     pieces: Pieces,
-    /// Bytes for our own streams that the transport had no room for.
+    /// Bytes of our own streams that the transport had no room for.
     unsent: VecDeque<Unsent>,
-    /// The first ID above every request stream so far.
+    /// The first ID above all request streams so far.
     next_request: StreamId,
     /// Why we gave it up.
     cause: Option<End>,
-    /// Datagrams that go before the close.
+    /// Datagrams to send before the close.
     parting: VecDeque<(Transmit, Vec<u8>)>,
-    /// It is closed, but the last datagram did not say so.
+    /// It is closed, but the last datagram did not contain the close.
     cannot_close: bool,
 }
 
-/// How far a connection is. Its end is quiche's to know ([`Connection::is_closing`], [`Connection::is_over`]).
+/// The state of a connection. Only quiche knows its end ([`Connection::is_closing`], [`Connection::is_over`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionState {
-    /// Nothing of HTTP/3 can be sent yet.
+    /// HTTP/3 cannot send anything yet.
     Handshake,
-    /// Early data (0-RTT): requests may be sent, which the server may reject. To the server they may be replays.
+    /// Early data (0-RTT): requests may be sent, and the server may reject them. To the server they may be replays.
     EarlyData,
     /// The handshake is complete.
     Connected,
 }
 
-/// Whether a client's requests travelled with its first packets.
+/// Whether a client's requests were sent in its first packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum EarlyData {
-    /// They did not: there was no session, or it did not allow any.
+    /// Not sent: there was no session, or it did not allow early data.
     #[default]
     Unsent,
-    /// They did; whether the server accepted them is not known yet.
+    /// Sent; the server has not yet accepted or rejected them.
     Sent,
     /// The server accepted them.
     Accepted,
-    /// The server rejected them: they were sent again after the handshake.
+    /// Rejected: they were sent again after the handshake.
     Rejected,
 }
 
@@ -92,14 +92,14 @@ pub struct Turn {
 /// `ssl_early_data_accepted` of `BoringSSL`.
 const EARLY_DATA_ACCEPTED: u32 = 2;
 
-/// How many probes quiche owes at most.
+/// The most probes that quiche owes.
 const PROBES: usize = 2;
 
-/// The code that a peer gets for an error of the application's before the handshake is complete (RFC 9000, 20.1).
+/// The error code that a peer gets for an application error before the handshake is complete (RFC 9000, 20.1).
 const APPLICATION_ERROR: u64 = 0x0c;
 
 impl Connection {
-    /// A server's connection, as quiche accepted it.
+    /// A server's connection that quiche has accepted.
     pub fn accepted(quic: crate::Quic, session: Session, local: SocketAddr) -> Self {
         Self::new(quic, session, local, None)
     }
@@ -126,15 +126,15 @@ impl Connection {
         }
     }
 
-    /// Resumes the session of an earlier connection to this server (as a client), under the settings that the
-    /// server had then. Call it before the first datagram.
+    /// Resumes the session of an earlier connection to this server (as a client), under the server's settings at that time. Call it
+    /// before the first datagram.
     pub fn resume(&mut self, transport: &[u8], settings: Settings) -> Result<(), ConnectError> {
         self.quic.set_session(transport).map_err(ConnectError::Session)?;
         self.session.remember(Some(settings));
         Ok(())
     }
 
-    /// How far it is.
+    /// Its state.
     pub fn state(&self) -> ConnectionState {
         self.state
     }
@@ -144,7 +144,7 @@ impl Connection {
         self.state == ConnectionState::Connected
     }
 
-    /// Whether messages can be sent: from the handshake's end on, or earlier as early data.
+    /// Whether messages can be sent: after the handshake, or earlier as early data.
     pub fn is_open(&self) -> bool {
         self.state != ConnectionState::Handshake
     }
@@ -159,7 +159,7 @@ impl Connection {
         self.quic.is_closed() || self.quic.is_draining()
     }
 
-    /// Why it ended, once it is over.
+    /// Why it ended. Call it once it is over.
     pub fn end(&self) -> Option<End> {
         self.is_over().then(|| self.cause.clone().unwrap_or_else(|| End::of(&self.quic)))
     }
@@ -169,7 +169,7 @@ impl Connection {
         self.early_data
     }
 
-    /// The next request stream that was not used yet.
+    /// The next unused request stream.
     pub fn next_request(&self) -> StreamId {
         self.next_request
     }
@@ -179,25 +179,24 @@ impl Connection {
         self.local
     }
 
-    /// Takes a datagram that arrived. Whatever is wrong with it, quiche closes the connection where it must.
+    /// Processes a datagram that arrived. If the datagram is invalid, quiche closes the connection where required.
     pub fn receive(&mut self, datagram: &mut [u8], path: Path) {
         let quic = &mut self.quic;
         quic.recv(datagram, path.into()).ok();
-        // Bytes that the transport has not taken stay as their sender left them.
+        // Bytes that the transport has not taken are unchanged.
         if quic.is_server() && self.pieces.has_taken(quic.stats().recv) {
             let id_bytes = quic.source_id().len();
             self.pieces.came(datagram, id_bytes, |it| quic.stream_finished(it));
         }
     }
 
-    /// Memory that a server's connection takes for pieces of streams that cannot be read yet, because bytes are missing before them:
+    /// The memory that a server's connection uses for pieces of streams that cannot be read yet, because earlier bytes are missing:
     /// their bytes, and [`crate::PIECE_BYTES`] for each.
     pub fn waiting_bytes(&self) -> usize {
         self.pieces.bytes()
     }
 
-    /// Follows the handshake, and opens our control and QPACK streams as soon as it allows that. True: it just
-    /// did.
+    /// Follows the handshake, and opens our control and QPACK streams as soon as possible. Returns `true` if it just did.
     pub fn open(&mut self) -> bool {
         let was_open = self.is_open();
         match self.state {
@@ -225,7 +224,7 @@ impl Connection {
         true
     }
 
-    /// The key that only the two ends of this connection have, once the handshake is complete.
+    /// The key that only the two ends of this connection share, once the handshake is complete.
     pub fn secret(&mut self) -> Option<Secret> {
         let mut exported = [0; 32];
         let tls: &mut boring::ssl::SslRef = self.quic.as_mut();
@@ -233,9 +232,9 @@ impl Connection {
         Some(Secret::new(&exported))
     }
 
-    /// The server has accepted or rejected early data. quiche retransmits rejected data once it counts as lost, which
-    /// needs the acknowledgement of a later packet, so we send one. quiche retransmits the last loss first, and the
-    /// server would see a request before it may push with it. So our own streams get priority.
+    /// The server has accepted or rejected early data. quiche retransmits rejected data once it counts as lost, for which a later
+    /// packet must be acknowledged, so this sends one. quiche retransmits the last loss first, so the server could see a request
+    /// before the settings that allow pushes. So our own streams get priority.
     fn settle_early_data(&mut self) {
         let accepted = self.quic.early_data_reason() == EARLY_DATA_ACCEPTED;
         if self.early_data == EarlyData::Sent {
@@ -252,12 +251,12 @@ impl Connection {
         }
     }
 
-    /// Queues bytes for a stream of our own, behind those that wait. Call [`Self::flush`] for them to go.
+    /// Queues bytes for one of our own streams, behind the queue. Call [`Self::flush`] to send them.
     pub fn send(&mut self, stream: StreamId, bytes: Vec<u8>, fin: bool) {
         self.unsent.push_back(Unsent { stream, bytes, fin });
     }
 
-    /// Gives the transport as many queued bytes as it has room for. True: it took some.
+    /// Gives the transport as many queued bytes as it has room for. Returns `true` if it took some.
     pub fn flush(&mut self) -> bool {
         let mut wrote = false;
         let is_open = self.is_open();
@@ -279,19 +278,19 @@ impl Connection {
                 Err(quiche::Error::Done) if self.quic.stream_capacity(stream.0).is_ok() => {
                     return wrote;
                 }
-                // The peer stopped this stream: the others must not wait behind it.
+                // The peer stopped this stream: the others must not wait for it.
                 Err(_) => {}
             }
             self.unsent.pop_front();
         }
         if self.unsent.is_empty() {
-            // Nothing waits for most of the time.
+            // The queue is empty most of the time.
             self.unsent = VecDeque::new();
         }
         wrote
     }
 
-    /// A HEADERS frame for `stream`, which is logged. An error means that this peer does not accept these fields.
+    /// Encodes and logs a HEADERS frame for `stream`. Fails if the peer does not accept these fields.
     pub fn encode_headers(
         &mut self,
         stream: StreamId,
@@ -302,14 +301,14 @@ impl Connection {
         Ok(frame)
     }
 
-    /// The header of a DATA frame for `stream`, which is logged.
+    /// Encodes and logs the header of a DATA frame for `stream`.
     pub fn data_frame_header(&mut self, stream: StreamId, payload_bytes: u64) -> Vec<u8> {
         http3::log::data_created(self.quic.qlog_streamer(), stream, payload_bytes);
         http3::data_frame_header(payload_bytes)
     }
 
-    /// Sends the header section of a request; `fin`: it has no content. False: the server allows no further
-    /// stream, or the transport has no room, and nothing was sent.
+    /// Sends the header section of a request; `fin`: it has no content. Returns `false` if nothing was sent, because the server
+    /// allows no further stream or the transport has no room.
     pub fn request(
         &mut self,
         stream: StreamId,
@@ -320,14 +319,14 @@ impl Connection {
         let Ok(taken) = self.quic.stream_send(stream.0, &frame, fin) else { return Ok(false) };
         http3::log::headers_created(self.quic.qlog_streamer(), (stream, None), fields, frame.len());
         if taken < frame.len() {
-            // A request that was sent in part cannot be taken back.
+            // A partly sent request cannot be taken back.
             self.send(stream, frame.split_off(taken), fin);
         }
         self.note_request(stream);
         Ok(true)
     }
 
-    /// Queues a client's signal on its control stream. False: this connection has no frame for it.
+    /// Queues a client's signal on its control stream. Returns `false` if this connection has no frame for it.
     pub fn signal(&mut self, signal: &Signal) -> bool {
         let Some((control, bytes)) = self.session.signal(signal) else { return false };
         http3::log::signal_created(self.quic.qlog_streamer(), control, signal, bytes.len());
@@ -335,12 +334,12 @@ impl Connection {
         true
     }
 
-    /// The streams that have something to read.
+    /// The streams that can be read.
     pub fn readable(&self) -> impl Iterator<Item = StreamId> + use<> {
         self.quic.readable().map(StreamId)
     }
 
-    /// Reads once from `stream` and hands it to the session. `None`: there was nothing to read.
+    /// Reads once from `stream` into the session. `None`: there was nothing to read.
     pub fn read(
         &mut self,
         stream: StreamId,
@@ -352,14 +351,14 @@ impl Connection {
         Ok(Some(Turn { bytes, is_last: arrival.is_last() }))
     }
 
-    /// Reads all that there is, of each stream up to an error.
+    /// Reads everything, from each stream up to an error.
     pub fn read_all(&mut self, buffer: &mut [u8]) {
         for stream in self.readable() {
             while matches!(self.read(stream, buffer), Ok(Some(turn)) if !turn.is_last) {}
         }
     }
 
-    /// The first half of [`Self::read`]: takes an arrival from the transport.
+    /// The first half of [`Self::read`]: gets an arrival from the transport.
     pub fn arrival<'a>(&mut self, stream: StreamId, buffer: &'a mut [u8]) -> Option<Arrival<'a>> {
         self.note_request(stream);
         let arrival = match self.quic.stream_recv(stream.0, buffer) {
@@ -375,7 +374,7 @@ impl Connection {
         Some(arrival)
     }
 
-    /// The second half of [`Self::read`]: the session makes events of it.
+    /// The second half of [`Self::read`]: the session turns it into events.
     pub fn deliver(&mut self, stream: StreamId, arrival: Arrival<'_>) -> Result<(), http3::Error> {
         match arrival {
             Arrival::Bytes(bytes, fin) => self.session.receive(stream, bytes, fin),
@@ -398,7 +397,7 @@ impl Connection {
         Some(event)
     }
 
-    /// Ends what an error of the peer's ends (RFC 9114, 8): the stream that is returned, or the connection.
+    /// Ends what a peer's error ends (RFC 9114, 8): the stream that is returned, or the connection.
     pub fn fail(&mut self, error: &http3::Error, read_from: StreamId) -> Option<StreamId> {
         let Some(stream) = error.stream() else {
             self.fail_whole(error, read_from);
@@ -408,36 +407,36 @@ impl Connection {
         Some(stream)
     }
 
-    /// Ends the connection for an error of the peer's, even if it concerns one stream.
+    /// Ends the connection for a peer's error, even if the error concerns one stream.
     pub fn fail_whole(&mut self, error: &http3::Error, read_from: StreamId) {
         let reason = format!("{error} on stream {}", read_from.0);
         self.close(error.kind(), &reason);
         self.cause.get_or_insert(End::Broken(reason));
     }
 
-    /// Gives up both directions of a stream.
+    /// Abandons both directions of a stream.
     pub fn shut(&mut self, stream: StreamId, code: Code) {
         self.stop(stream, code);
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Write, code.value()).ok();
     }
 
-    /// Reads no more of a stream. True: it could be read before.
+    /// Stops reading a stream. Returns `true` if it was readable before.
     pub fn stop(&mut self, stream: StreamId, code: Code) -> bool {
         self.pieces.left(stream.0, |it| self.quic.stream_finished(it));
         self.quic.stream_shutdown(stream.0, quiche::Shutdown::Read, code.value()).is_ok()
     }
 
-    /// Reads no more of the streams of which something waits, so that the transport lets go of it.
+    /// Stops reading the streams with waiting pieces, so that the transport drops them.
     pub fn stop_waiting(&mut self, code: Code) {
         for stream in self.pieces.streams() {
             self.stop(StreamId(stream), code);
         }
     }
 
-    /// Closes the connection. Before the end of the handshake the peer does not learn the code (RFC 9000, 10.2.3).
+    /// Closes the connection. Before the end of the handshake, the peer does not see the code (RFC 9000, 10.2.3).
     ///
-    /// A client whose handshake is complete, but not confirmed, may owe probes of the handshake. If it closes then, quiche
-    /// makes packets without end that contain neither a probe nor the close. So the probes are made before.
+    /// A client whose handshake is complete but not confirmed may owe handshake probes. If it closes then, quiche endlessly makes
+    /// packets that contain neither a probe nor the close. So this sends the probes first.
     pub fn close(&mut self, code: Code, reason: &str) {
         if !self.quic.is_established() {
             self.quic.close(false, APPLICATION_ERROR, b"").ok();
@@ -468,7 +467,7 @@ impl Connection {
         self.flush();
         match self.quic.send(out) {
             Ok((bytes, info)) => {
-                // A timer has fired since `close`, so there are new probes, and the close will never go.
+                // A timer has fired since `close`: there are new probes, and the close would never be sent.
                 self.cannot_close = self.quic.local_error().is_some() && !self.quic.is_draining();
                 Some(Transmit::single(info.into(), bytes))
             }
@@ -480,7 +479,7 @@ impl Connection {
         }
     }
 
-    /// Acts on the transport's timers, and gives up a handshake that takes too long.
+    /// Acts on the transport's timers, and abandons a handshake that takes too long.
     pub fn on_timeout(&mut self, now: Instant) {
         if self.quic.timeout_instant().is_some_and(|due| due <= now) {
             self.quic.on_timeout();

@@ -18,18 +18,18 @@ pub enum End {
     /// The peer broke the rules of HTTP/3: the error and the stream.
     #[error("{0}")]
     Broken(String),
-    /// The transport cannot go on.
+    /// The transport cannot continue.
     #[error("{0}")]
     Transport(quiche::Error),
-    #[error("nothing came for too long")]
+    #[error("nothing arrived for too long")]
     Silence,
-    /// quiche does not say.
+    /// quiche does not report the cause.
     #[error("closed")]
     Unknown,
 }
 
 impl End {
-    /// quiche's knowledge of the end of a connection.
+    /// The cause of a connection's end, from quiche.
     pub(crate) fn of(quic: &crate::Quic) -> Self {
         match (quic.peer_error(), quic.local_error()) {
             (_, Some(it)) if is_certificate_alert(it) => Self::Untrusted,
@@ -45,7 +45,8 @@ impl End {
     }
 }
 
-/// A TLS alert about a certificate (RFC 9001, 4.8; RFC 8446, 6): unknown issuer, or bad in itself.
+/// A TLS alert about a certificate (RFC 9001, 4.8; RFC 8446, 6): an unknown issuer, or an invalid
+/// certificate.
 fn is_certificate_alert(error: &quiche::ConnectionError) -> bool {
     !error.is_app && matches!(error.error_code, 0x12a..=0x130)
 }

@@ -1,4 +1,4 @@
-//! Endpoints: they send and receive datagrams, without socket and clock.
+//! Endpoints: they send and receive datagrams, without socket or clock.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use std::time::Instant;
 /// After [`Endpoint::receive`] and [`Endpoint::on_timeout`], call [`Endpoint::transmit`] until it returns
 /// `None`, then wait until [`Endpoint::next_timeout`] or the next datagram.
 pub trait Endpoint {
-    /// The address that datagrams to it carry.
+    /// The address to which its datagrams are sent.
     fn local_addr(&self) -> SocketAddr;
     /// A datagram came on `path`.
     fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant);
@@ -20,7 +20,8 @@ pub trait Endpoint {
     fn next_timeout(&self) -> Option<Instant>;
 }
 
-/// The two addresses of a datagram. A host can have several addresses, and answers from the one that was asked.
+/// The two addresses of a datagram. A host can have several addresses, and answers from the one that received
+/// the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path {
     /// Our end's.
@@ -44,11 +45,11 @@ impl From<Path> for quiche::RecvInfo {
 /// Datagrams on one path, one after another in a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
-    /// From where to where they go.
+    /// Its source and destination.
     pub path: Path,
     /// Bytes of all of them.
     pub bytes: usize,
-    /// Bytes of each but the last, which may be shorter.
+    /// The size of each datagram but the last, which may be shorter.
     pub segment_bytes: usize,
 }
 

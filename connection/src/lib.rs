@@ -1,12 +1,12 @@
-//! An HTTP/3 connection over QUIC, without socket and clock: the one place that joins quiche and
+//! An HTTP/3 connection over QUIC, without socket or clock: the one place that joins quiche and
 //! [`http3::Session`], for servers, page loads, probes and tests.
 //!
 //! The owner hands a [`Connection`] the datagrams that arrive ([`Connection::receive`]) and sends those that it
 //! writes ([`Connection::transmit`]). In between it calls [`Connection::open`], which opens our own streams once
-//! the handshake allows it, reads the streams that have something ([`Connection::readable`],
-//! [`Connection::read`]), and takes the events ([`Connection::poll`]). [`Connection::end`] says why it ended.
+//! the handshake allows it, reads the readable streams ([`Connection::readable`], [`Connection::read`]), and
+//! handles the events ([`Connection::poll`]). [`Connection::end`] gives the reason for its end.
 //!
-//! Bodies are the owner's: a server writes them to [`Connection::quic`] itself, in the order that it chooses.
+//! The owner handles bodies: a server writes them to [`Connection::quic`] itself, in the order that it chooses.
 
 mod buffers;
 mod client;

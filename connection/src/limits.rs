@@ -1,10 +1,11 @@
-//! Limits on what a server can make a client hold, and times.
+//! Limits on the memory that a server can cost a client, and timeouts.
 
 use std::time::Duration;
 
-/// Connections beside the first one. A server accepts eight in all.
+/// The most connections beside the first one. A server accepts eight in all.
 pub(crate) const OTHERS_MAX: usize = 7;
-/// While responses come on other connections, the first one is kept open by a packet this often.
+/// The interval of the packets that keep the first connection open while responses arrive on
+/// others.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(5);
-/// Pushes that migrate before their streams open.
+/// The most pushes that migrate before their streams open.
 pub(crate) const EARLY_PUSHES_MAX: usize = 64;

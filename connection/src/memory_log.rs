@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// A log with two owners: the transport, which writes it, and its reader at the end. Clones share it.
+/// A log with two owners: the transport, which writes it, and a reader at the end. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryLog(Arc<Mutex<Vec<u8>>>);
 
 impl MemoryLog {
-    /// Everything written so far. The log is empty afterwards.
+    /// Returns everything written so far and empties the log.
     pub fn take(&self) -> Vec<u8> {
         self.0.lock().map(|mut bytes| std::mem::take(&mut *bytes)).unwrap_or_default()
     }

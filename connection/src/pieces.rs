@@ -1,19 +1,19 @@
-//! Pieces of streams that wait in the transport for bytes that are missing before them.
+//! Pieces of streams that wait in the transport for earlier bytes.
 //!
-//! The transport keeps each in an allocation of its own, however small it is, and does not say what it keeps. But it decrypts a
-//! datagram where it lies, so that the frames can be read there afterwards.
+//! The transport keeps each piece in its own allocation, however small, and does not report them. But it decrypts a datagram in place,
+//! so that its frames can be read there afterwards.
 
 use octets::{BufferTooShortError, Octets};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Memory of a piece besides its bytes: its place in the transport's tree, half of which is empty (160), its allocation (48), and
-/// its place here (48).
+/// Memory of a piece besides its bytes: its entry in the transport's half-empty tree (160), its allocation (48), and its entry here
+/// (48).
 pub const PIECE_BYTES: usize = 256;
 
 /// The pieces of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    /// How far a stream was read that goes on. A stream that is not read any more is in the map, too: the transport keeps nothing of it.
+    /// How far each open stream was read. A stream that is no longer read is also in the map: the transport keeps nothing of it.
     read: BTreeMap<u64, u64>,
     /// The bytes of each piece, by its stream and offset.
     waiting: BTreeMap<(u64, u64), usize>,
@@ -23,12 +23,12 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// The memory that they take.
+    /// The memory that they use.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether the transport has taken further packets, `packets` in all.
+    /// Whether the transport has accepted further packets; `packets` is its total.
     pub(crate) fn has_taken(&mut self, packets: usize) -> bool {
         std::mem::replace(&mut self.packets, packets) < packets
     }
@@ -38,7 +38,7 @@ impl Pieces {
         self.waiting.keys().map(|(stream, _)| *stream).collect()
     }
 
-    /// A datagram was decrypted, of a connection whose IDs have `id_bytes` bytes. `is_over`: all of a stream was read.
+    /// A datagram of a connection with IDs of `id_bytes` bytes was decrypted. `is_over`: whether all of a stream was read.
     pub(crate) fn came(&mut self, datagram: &[u8], id_bytes: usize, is_over: impl Fn(u64) -> bool) {
         let mut take = |stream, offset, length| {
             let read = self.read.get(&stream).copied().unwrap_or(0);
@@ -48,7 +48,7 @@ impl Pieces {
                 self.bytes = self.bytes + piece_bytes - before.unwrap_or(0);
             }
         };
-        // A datagram that the transport has taken can be read to its end.
+        // A datagram that the transport has accepted can be read to its end.
         stream_frames(datagram, id_bytes, &mut take).ok();
     }
 
@@ -66,7 +66,7 @@ impl Pieces {
         self.forget(stream, u64::MAX);
     }
 
-    /// A stream is not read any more, although more may come.
+    /// A stream is no longer read, although more may arrive.
     pub(crate) fn left(&mut self, stream: u64, is_over: impl Fn(u64) -> bool) {
         self.read.retain(|stream, read| *read < u64::MAX || !is_over(*stream));
         self.read.insert(stream, u64::MAX);
@@ -81,13 +81,13 @@ impl Pieces {
     }
 }
 
-/// Bytes at the end of a packet that authenticate it (RFC 9001, 5.3).
+/// The length of a packet's authentication tag (RFC 9001, 5.3).
 const TAG_BYTES: usize = 16;
 
 type Read = Result<(), BufferTooShortError>;
 
-/// Gives away stream, offset and length of each STREAM frame in a datagram: in its packets with early data and with a short
-/// header (RFC 9000, 12.2 and 17).
+/// Passes on stream, offset and length of each STREAM frame in a datagram: in its packets with early data and with a short header (RFC
+/// 9000, 12.2 and 17).
 fn stream_frames(datagram: &[u8], id_bytes: usize, take: &mut impl FnMut(u64, u64, usize)) -> Read {
     let mut rest = Octets::with_slice(datagram);
     while rest.cap() > 0 {
@@ -113,7 +113,7 @@ fn stream_frames(datagram: &[u8], id_bytes: usize, take: &mut impl FnMut(u64, u6
     Ok(())
 }
 
-/// The same of a packet behind its IDs and its length (RFC 9000, 19). `first` is its first byte.
+/// The same for a packet's frames, after its IDs and length (RFC 9000, 19). `first` is its first byte.
 fn frames(mut packet: Octets<'_>, first: u8, take: &mut impl FnMut(u64, u64, usize)) -> Read {
     packet.skip(usize::from(first & 3) + 1)?;
     let payload_bytes = packet.cap().saturating_sub(TAG_BYTES);
@@ -153,7 +153,7 @@ fn frames(mut packet: Octets<'_>, first: u8, take: &mut impl FnMut(u64, u64, usi
                 skip_numbers(&mut rest, 2)?;
                 rest.get_bytes_with_varint_length()?;
             }
-            // A DATAGRAM to the end, or what the transport would have refused.
+            // A DATAGRAM up to the end, or a frame that the transport would have rejected.
             _ => return Ok(()),
         }
     }

@@ -11,14 +11,14 @@ pub fn bundled_names() -> Vec<&'static str> {
     TEXTS.iter().map(|&(name, _)| name).collect()
 }
 
-/// The bundled page of this name. Each is read when it is first asked for.
+/// The bundled page of this name. Each is parsed on first use.
 pub fn bundled(name: &str) -> Option<&'static Page> {
     static PAGES: [OnceLock<Option<Page>>; TEXTS.len()] = [const { OnceLock::new() }; TEXTS.len()];
     let place = TEXTS.iter().position(|&(it, _)| it == name)?;
     PAGES[place].get_or_init(|| Page::parse(TEXTS[place].1, name).ok()).as_ref()
 }
 
-/// The text of the bundled page with this name. Its SHA-256 is computed from it.
+/// The text of the bundled page with this name, from which its SHA-256 is computed.
 pub fn bundled_text(name: &str) -> Option<&'static str> {
     TEXTS.iter().find(|&&(it, _)| it == name).map(|&(_, text)| text)
 }

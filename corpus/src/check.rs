@@ -1,4 +1,4 @@
-//! Checks that a page must pass before anybody serves it or plays it back.
+//! Checks that a page must pass before it is served or played back.
 
 use crate::discovery;
 use crate::limits::{
@@ -10,10 +10,10 @@ use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// One thing that is wrong with a page.
+/// One mistake in a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where, as a path into the file: `resources[3].trigger.of`.
+    /// The place, as a path into the file: `resources[3].trigger.of`.
     pub place: String,
     /// The fault, and the remedy.
     pub cause: String,
@@ -25,8 +25,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong with `page`, at most a hundred problems; none: it can be served and
-/// played back, and every resource of it will be discovered.
+/// All mistakes in `page`, at most a hundred. If there are none, the page can be served and played
+/// back, and every resource will be discovered.
 pub fn check(page: &Page) -> Vec<Problem> {
     let mut problems = Problems::default();
     check_top(page, &mut problems);
@@ -44,8 +44,7 @@ pub fn check(page: &Page) -> Vec<Problem> {
     if problems.0.is_empty()
         && let Some(circle) = discovery::circle(page)
     {
-        let cause =
-            format!("waits for itself ({}); break the circle", discovery::describe(&circle));
+        let cause = format!("waits for itself ({}); break the cycle", discovery::describe(&circle));
         problems.add(format!("resources[{}].trigger", circle[0]), cause);
     }
     problems.0
@@ -134,16 +133,15 @@ fn check_origins(page: &Page, problems: &mut Problems) {
     }
 }
 
-/// One URL of one origin is one resource: that is how the server tells requests apart. A page which
-/// fetches a URL twice lists the second fetch under another URL (a query will do), or not at all
-/// when a cache would have answered it.
+/// Checks that one URL of one origin is one resource, because the server identifies requests by it.
+/// A page that fetches a URL twice lists the second fetch under another URL (for example with a
+/// query), or omits it if a cache would have answered.
 fn check_urls(page: &Page, problems: &mut Problems) {
     let mut first = BTreeMap::new();
     for (index, resource) in page.resources.iter().enumerate() {
         if let Some(before) = first.insert((resource.origin, resource.url.as_str()), index) {
             let cause = format!(
-                "{:?} is the URL of resources[{before}] too, and a server tells resources apart \
-                 by URL; give one of them another, such as with a query",
+                "{:?} is the URL of resources[{before}] too, and a server distinguishes resources by URL; give one of them another, such as with a query",
                 resource.url
             );
             problems.add(format!("resources[{index}].url"), cause);
@@ -151,7 +149,7 @@ fn check_urls(page: &Page, problems: &mut Problems) {
     }
 }
 
-/// One resource and where it stands.
+/// One resource and its place in the file.
 struct Here<'a> {
     index: usize,
     resource: &'a PageResource,
@@ -187,7 +185,7 @@ impl Here<'_> {
         self.check_fields();
     }
 
-    /// These texts become header fields: a line break in one would make two of it.
+    /// Checks texts that become header fields: a line break would split a field.
     fn check_fields(&mut self) {
         let it = self.resource;
         for (key, text) in
@@ -204,7 +202,7 @@ impl Here<'_> {
         if derived != it.kind {
             let (is, says, mime) = (it.kind.name(), derived.name(), &it.mime);
             let cause =
-                format!("is {is}, but the MIME type {mime:?} says {says}; correct one of them");
+                format!("is {is}, but the MIME type {mime:?} means {says}; correct one of them");
             self.wrong("kind", cause);
         }
     }
@@ -222,7 +220,10 @@ impl Here<'_> {
             let key = format!("chunks[{number}].at_ms");
             self.check_time(&key, chunk.at_ms);
             if chunk.at_ms < before_ms {
-                self.wrong(&key, format!("is {}, before the chunk above; sort them", chunk.at_ms));
+                self.wrong(
+                    &key,
+                    format!("is {}, before the previous chunk; sort them", chunk.at_ms),
+                );
             }
             before_ms = chunk.at_ms;
         }
@@ -242,13 +243,10 @@ impl Here<'_> {
         let it = self.resource;
         let (document, kind) = (self.index == 0, it.kind.name());
         if it.main != document {
-            self.wrong("main", "must be true for the document, resources[0], and for it alone");
+            self.wrong("main", "must be true for the document, resources[0], and only for it");
         }
         if (it.trigger.on == Event::Nav) != document {
-            self.wrong(
-                "trigger.on",
-                "must be nav for the document, resources[0], and for it alone",
-            );
+            self.wrong("trigger.on", "must be nav for the document, resources[0], and only for it");
         }
         if it.script.is_some() && it.kind != Kind::Js {
             self.wrong("script", format!("is for js, but the kind is {kind}; remove it"));
@@ -308,7 +306,7 @@ impl Here<'_> {
                 format!("is {byte}, but resource {} has {} decoded bytes", of.id, of.decoded_len()),
             ),
             (Event::Bytes, Some(_)) | (_, None) => {}
-            (_, Some(_)) => self.wrong("trigger.byte", "is for `bytes` alone; remove it"),
+            (_, Some(_)) => self.wrong("trigger.byte", "is only for `bytes`; remove it"),
         }
     }
 }

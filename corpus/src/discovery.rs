@@ -3,8 +3,8 @@
 use crate::page::{Event, Page, PageResource, Script};
 use schedulers::Kind;
 
-/// Resources that wait for each other, each for the next and the last for the first; `None`: every
-/// resource will be discovered. References must be in range.
+/// A cycle of resources that wait for each other; `None` if every resource will be discovered.
+/// References must be in range.
 pub(crate) fn circle(page: &Page) -> Option<Vec<usize>> {
     let graph = Graph::new(page);
     let order = graph.order();
@@ -27,8 +27,8 @@ pub(crate) fn describe(circle: &[usize]) -> String {
     format!("resource {}", names.join(" for "))
 }
 
-/// How many discoveries follow one another until the last resource is known; 0: all there is, is the
-/// document. The page must be checked.
+/// The length of the longest chain of discoveries; 0 if there is only the document. The page must be
+/// valid.
 pub fn depth(page: &Page) -> usize {
     let graph = Graph::new(page);
     let count = page.resources.len();
@@ -40,8 +40,8 @@ pub fn depth(page: &Page) -> usize {
     depths.into_iter().max().unwrap_or(0)
 }
 
-/// Nodes: 0..n the discovery of a resource, n..2n its application, then the stylesheets applied up to
-/// each render-blocking one, then the turns of the main thread, then `DOMContentLoaded`.
+/// Nodes: 0..n are the discovery of each resource, n..2n its application; then follow the stylesheets
+/// applied up to each render-blocking one, the turns of the main thread, and `DOMContentLoaded`.
 struct Graph {
     waits_for: Vec<Vec<usize>>,
 }
@@ -99,7 +99,7 @@ impl Graph {
         }
     }
 
-    /// The nodes in an order in which each comes after all that it waits for; nodes of a circle and
+    /// The nodes in an order in which each follows all nodes that it waits for. Nodes in a cycle or
     /// behind one are missing.
     fn order(&self) -> Vec<usize> {
         let mut missing: Vec<usize> = self.waits_for.iter().map(Vec::len).collect();
@@ -123,7 +123,7 @@ impl Graph {
         order
     }
 
-    /// Every unsettled node waits for an unsettled one: whoever walks on returns somewhere.
+    /// Finds a cycle: every unsettled node waits for an unsettled one, so a walk must return to a node.
     fn walk_circle(&self, settled: &[bool], count: usize) -> Option<Vec<usize>> {
         let mut node = settled.iter().position(|it| !it)?;
         let mut step_of = vec![None; settled.len()];
@@ -150,7 +150,7 @@ fn waits_of(
     dom_ready: usize,
 ) -> Vec<usize> {
     let trigger = &resource.trigger;
-    // The node `count + id` stands for: the resource is applied.
+    // The node `count + id` means that the resource is applied.
     let mut waits: Vec<usize> = trigger.needs.iter().map(|&id| count + id).collect();
     match trigger.on {
         Event::Nav => {}
@@ -168,33 +168,33 @@ fn waits_of(
 }
 
 impl PageResource {
-    /// A stylesheet that holds back the first rendering and everything that stylesheets refer to.
+    /// Whether it is a stylesheet that blocks the first rendering and all references in stylesheets.
     pub fn blocks_rendering(&self) -> bool {
         self.kind == Kind::Css && self.critical
     }
 
-    /// A script that `DOMContentLoaded` waits for (a module is deferred).
+    /// Whether it is a script that `DOMContentLoaded` waits for (modules are deferred).
     pub fn holds_dom_ready(&self) -> bool {
         self.kind == Kind::Js
             && matches!(self.script, Some(Script::Sync | Script::Defer | Script::Module))
     }
 
-    /// A script that the parser waits for before it comes to the body.
+    /// Whether it is a script that the parser waits for before it reaches the body.
     pub fn is_head_script(&self) -> bool {
         self.kind == Kind::Js && self.in_head && matches!(self.script, None | Some(Script::Sync))
     }
 
-    /// Whether it takes main-thread time when it has arrived: styles and scripts that are not errors.
+    /// Whether it takes main-thread time after it has arrived: styles and scripts that are not errors.
     pub fn is_executed(&self) -> bool {
         matches!(self.kind, Kind::Css | Kind::Js) && (200..300).contains(&self.status)
     }
 
-    /// Its place in the order of evaluation, when it has one.
+    /// Its place in the order of evaluation, if it has one.
     pub fn turn(&self) -> Option<u32> {
         self.eval_order.filter(|_| matches!(self.kind, Kind::Css | Kind::Js))
     }
 
-    /// Bytes of the decoded body: as many as on the wire when the page does not say.
+    /// Bytes of the decoded body; by default the bytes on the wire.
     pub fn decoded_len(&self) -> u64 {
         self.decoded_bytes.unwrap_or(self.bytes)
     }

@@ -1,11 +1,11 @@
-//! The facts of a page, a row each: what queries ask about, and the columns that studies have of pages. `docs/corpus.md` lists them.
+//! The facts of a page, one row each, for queries and for the page columns of studies. `docs/corpus.md` lists them.
 
 use crate::discovery;
 use crate::page::{Page, PageResource, Party, SourceKind};
 use schedulers::Kind;
 use std::collections::BTreeSet;
 
-/// Something that a page is or is not.
+/// A property that a page has or lacks.
 #[derive(Debug)]
 pub(crate) struct WordFact {
     pub(crate) name: &'static str,
@@ -19,7 +19,7 @@ pub struct NumberFact {
     pub name: &'static str,
     /// Its meaning, in a few words, as the subject of a sentence.
     pub about: &'static str,
-    /// Its value. The page must be checked.
+    /// Its value. The page must be valid.
     pub of: fn(&Page) -> f64,
 }
 
@@ -86,7 +86,7 @@ const fn number(name: &'static str, about: &'static str, of: fn(&Page) -> f64) -
     NumberFact { name, about, of }
 }
 
-/// The share of the body bytes that resources like this have; 0 of a page without a byte.
+/// The share of the body bytes in resources that satisfy a condition; 0 for a page without bytes.
 fn share_of_bytes(page: &Page, is_like_this: impl Fn(&PageResource) -> bool) -> f64 {
     let bytes: u64 = page.resources.iter().filter(|it| is_like_this(it)).map(|it| it.bytes).sum();
     bytes as f64 / page.body_bytes().max(1) as f64
@@ -96,7 +96,7 @@ fn share_of_kind(page: &Page, kind: Kind) -> f64 {
     share_of_bytes(page, |it| it.kind == kind)
 }
 
-/// The share of the resources behind the document that its text does not make known; 0 for a document alone.
+/// The share of the resources other than the document that its text does not reference; 0 for a document alone.
 fn late_share(page: &Page) -> f64 {
     let behind = page.resources.len() - 1;
     let named = page.resources.iter().filter(|it| it.is_in_text()).count();

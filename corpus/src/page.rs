@@ -4,12 +4,12 @@ use schedulers::{GraphResource, Kind, PageGraph, Priority};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The one version of the page format that is understood.
+/// The only supported version of the page format.
 pub const FORMAT: &str = "utmost-page/1";
-/// The viewport of pages that do not say theirs, in CSS pixels.
+/// The default viewport, in CSS pixels.
 const VIEWPORT: [u32; 2] = [1366, 768];
 
-/// A page: its resources and how each of them is discovered.
+/// A page: its resources and how each is discovered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
@@ -17,21 +17,21 @@ pub struct Page {
     pub format: String,
     /// The page's name, as used on the command line.
     pub name: String,
-    /// Where it comes from.
+    /// Its origin.
     pub source: Source,
     /// Width and height of the viewport, in CSS pixels.
     pub viewport: [u32; 2],
     /// The hosts that serve its resources.
     pub origins: Vec<Origin>,
-    /// How long the browser takes, in milliseconds, from the first byte of the document until it reads it: it commits to the navigation,
-    /// and gives the page a process.
+    /// The time in milliseconds from the first byte of the document until the browser reads it: it commits to the navigation, and gives
+    /// the page a process.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub commit_ms: f64,
     /// The resources by ID; 0 is the document.
     pub resources: Vec<PageResource>,
 }
 
-/// Where a page comes from.
+/// The origin of a page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -41,14 +41,14 @@ pub struct Source {
     pub from: String,
     /// The licence of its origin.
     pub licence: String,
-    /// The site or template that it shares with other pages: studies do not count pages that are alike as if they were
-    /// independent. By default it shares none.
+    /// The site or template that it shares with other pages, so that studies do not count similar pages as independent. By default it
+    /// shares none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
-    /// SHA-256 of the file that it was made from, in hex, when there is one.
+    /// SHA-256 of the file from which it was made, in hex, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Assumptions about facts that the source did not contain, a sentence each.
+    /// Assumptions about facts that the source lacks, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
     /// How a recorded page was recorded, and how well it predicts its recordings.
@@ -56,23 +56,23 @@ pub struct Source {
     pub recording: Option<Recording>,
 }
 
-/// How a page was recorded. Errors are errors of discovery times, in milliseconds, when the page is
-/// played back with what arrived as it did in a recording.
+/// How a page was recorded. Errors are errors of discovery times, in milliseconds, when the page is played back with the arrivals of a
+/// recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
     /// The browser, with its version.
     pub browser: String,
-    /// The delays under which it was loaded, one text a setting.
+    /// The delays under which it was loaded, one string for each setting.
     pub settings: Vec<String>,
     /// Loads under all these settings together.
     pub loads: usize,
     /// Errors under each setting, predicted from the others alone.
     pub left_out_ms: Spread,
-    /// Settings that took no part in the derivation.
+    /// Settings that were not used for the derivation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen_settings: Vec<String>,
-    /// Errors under those.
+    /// Errors under these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseen_ms: Option<Spread>,
 }
@@ -117,9 +117,9 @@ pub struct Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Party {
-    /// The site's own.
+    /// The site's own host.
     First,
-    /// Somebody else's.
+    /// Another party's host.
     Third,
 }
 
@@ -135,12 +135,12 @@ pub struct PageResource {
     /// Index into the page's origins.
     #[serde(default)]
     pub origin: usize,
-    /// The kind that the page's author gives it.
+    /// The kind that the page's author assigns.
     #[serde(with = "crate::kind")]
     pub kind: Kind,
     /// MIME type.
     pub mime: String,
-    /// HTTP status; a 404 is part of a page.
+    /// HTTP status; a 404 can be part of a page.
     #[serde(default = "ok", skip_serializing_if = "is_ok")]
     pub status: u16,
     /// Bytes of the body on the wire.
@@ -148,10 +148,10 @@ pub struct PageResource {
     /// Bytes of the decoded body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoded_bytes: Option<u64>,
-    /// Milliseconds that the server thinks before the response's first byte is ready.
+    /// Milliseconds until the server has the response's first byte.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub wait_ms: f64,
-    /// A body that the server gets in pieces; empty: it has the whole body after `wait_ms`.
+    /// The pieces in which the server gets the body; empty: it has the whole body after `wait_ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chunks: Vec<Chunk>,
     /// How a script is run.
@@ -166,7 +166,7 @@ pub struct PageResource {
     /// Loaded lazily: the load event does not wait for it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lazy: bool,
-    /// Asked for by a prefetch hint: for a page that may come next.
+    /// Requested by a prefetch hint, for a page that may come next.
     #[serde(default, skip_serializing_if = "is_false")]
     pub prefetch: bool,
     /// The `fetchpriority` attribute.
@@ -188,8 +188,8 @@ pub struct PageResource {
     /// A hero image.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hero: bool,
-    /// Order of evaluation on the main thread, for CSS and JS: it waits for all with a smaller one.
-    /// Without it, it waits for nobody and is evaluated in order of completion.
+    /// Order of evaluation on the main thread, for CSS and JS: it waits for all smaller ones. Without it, the resource waits for no
+    /// other and is evaluated in order of completion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eval_order: Option<u32>,
     /// Milliseconds of main-thread time to apply (CSS) or execute (JS) it.
@@ -212,7 +212,7 @@ pub struct PageResource {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chunk {
-    /// Milliseconds after the request at which the server has it.
+    /// Milliseconds from the request until the server has it.
     pub at_ms: f64,
     /// Its bytes on the wire.
     pub bytes: u64,
@@ -262,14 +262,13 @@ impl From<Priority> for BrowserPriority {
 pub struct Trigger {
     /// The event.
     pub on: Event,
-    /// The resource that the event is about; for `nav`, `style_applied`, `dcl`, `load`: 0.
+    /// The resource that the event concerns; 0 for `nav`, `style_applied`, `dcl` and `load`.
     #[serde(default)]
     pub of: usize,
-    /// For `bytes`: how many decoded bytes of `of` must have arrived in order (the end of the
-    /// reference in its text).
+    /// For `bytes`: the number of decoded bytes of `of` that must have arrived in order (the end of the reference in its text).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte: Option<u64>,
-    /// Resources that must be applied as well.
+    /// Resources that must also be applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<usize>,
     /// Milliseconds from the event to the discovery.
@@ -288,7 +287,7 @@ pub enum Event {
     /// `of` has fully arrived.
     #[default]
     Complete,
-    /// `of`, a stylesheet, has fully arrived; it is then parsed (the delay).
+    /// `of`, a stylesheet, has fully arrived and is then parsed (the delay).
     CssImport,
     /// `of` and every earlier render-blocking stylesheet are applied.
     CssApplied,
@@ -305,7 +304,7 @@ pub enum Event {
 }
 
 impl Source {
-    /// A source without a recording, a file, a site and assumptions.
+    /// A source without a recording, file, site or assumptions.
     pub fn new(kind: SourceKind, from: String, licence: &str) -> Self {
         let (licence, assumptions) = (licence.to_owned(), Vec::new());
         Self { kind, from, licence, site: None, sha256: None, assumptions, recording: None }
@@ -320,7 +319,7 @@ impl Origin {
 }
 
 impl Page {
-    /// A page that the browser reads at once, 1366 pixels wide and 768 high.
+    /// A page that the browser reads at once, with a viewport of 1366 by 768 pixels.
     pub fn new(
         name: String,
         source: Source,
@@ -336,13 +335,13 @@ impl Page {
         self.resources.iter().fold(0, |sum, it| it.bytes.saturating_add(sum))
     }
 
-    /// The site or template that it shares with other pages, or its own name.
+    /// The site or template that it shares with other pages, by default its own name.
     pub fn site(&self) -> &str {
         let said = self.source.site.as_deref();
         said.or_else(|| crate::site::shared_site(&self.name)).unwrap_or(&self.name)
     }
 
-    /// The host that serves a resource: `localhost` where the page does not name its origin.
+    /// The host that serves a resource; `localhost` if the page does not name its origin.
     pub fn host(&self, resource: usize) -> &str {
         let origin = self.origins.get(self.resources[resource].origin);
         origin.map_or("localhost", |it| it.host.as_str())
@@ -353,12 +352,12 @@ impl Page {
         format!("https://{}{}", self.host(resource), self.resources[resource].url)
     }
 
-    /// The resource at this URL, as [`Page::url`] writes it.
+    /// The resource at this URL, in the form of [`Page::url`].
     pub fn find(&self, url: &str) -> Option<usize> {
         self.resources.iter().map(|it| it.id).find(|it| self.url(*it) == url)
     }
 
-    /// The page as far as a scheme may look ahead: which resources must be complete before which are requested.
+    /// The part of the page that a scheme may look ahead to: which resources must be complete before which are requested.
     pub fn graph(&self) -> PageGraph {
         let resources = self.resources.iter().map(|resource| {
             let trigger = &resource.trigger;
@@ -376,7 +375,7 @@ impl Page {
 }
 
 impl PageResource {
-    /// A resource with only the properties that every resource has. Number 0 is the document.
+    /// A resource with only the mandatory properties. Number 0 is the document.
     pub fn plain(id: usize, url: String, mime: String, bytes: u64) -> Self {
         let on = if id == 0 { Event::Nav } else { Event::Complete };
         let is_document = id == 0;
@@ -395,12 +394,12 @@ impl PageResource {
         }
     }
 
-    /// Whether the text of the document refers to it.
+    /// Whether the document's text references it.
     pub fn is_in_text(&self) -> bool {
         self.trigger.on == Event::Bytes && self.trigger.of == 0 && self.id != 0
     }
 
-    /// The facts that a scheduler may know of this resource.
+    /// The facts that a scheduler may know about this resource.
     pub fn for_scheduler(&self) -> schedulers::Resource {
         schedulers::Resource {
             id: Some(self.id),

@@ -27,7 +27,7 @@ pub struct Query {
 pub struct QueryError {
     /// The place, in characters from 1.
     pub column: usize,
-    /// The mistake there, and the remedy.
+    /// The mistake, and the remedy.
     pub cause: String,
 }
 
@@ -53,7 +53,7 @@ const COMPARISONS: [(&str, Comparison); 6] = [
 ];
 
 impl Query {
-    /// Reads a query. Names are in lower case; numbers are sizes, as [`size::parse`] reads them, or shares.
+    /// Parses a query. Names are in lower case; numbers are sizes, as in [`size::parse`], or shares.
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         if text.len() > QUERY_BYTES_MAX {
             let cause = format!("a query has at most {QUERY_BYTES_MAX} bytes; use a shorter one");
@@ -93,7 +93,7 @@ fn number(text: &str) -> Result<f64, String> {
     share.map_or_else(|| size::parse(text).map(|it| it as f64), Ok)
 }
 
-/// Whether `value` is `pattern`, or begins with it up to a final `*`.
+/// Whether `value` equals `pattern`, or begins with it up to a final `*`.
 fn is_like(value: &str, pattern: &str) -> bool {
     pattern.strip_suffix('*').map_or(value == pattern, |it| value.starts_with(it))
 }

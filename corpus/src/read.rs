@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::Path;
 use thiserror::Error;
 
-/// Why there is no page. One line each: file, place, cause, remedy.
+/// Why a page could not be read. One line each: file, place, cause, remedy.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum PageError {
@@ -43,7 +43,7 @@ fn remedy(name: &str) -> String {
     "`utmost corpus list` names all; a path needs a slash or ends in .json".to_owned()
 }
 
-/// The names that begin like `name`, at most three, as a remark.
+/// At most three names that begin like `name`, as a hint.
 fn near(name: &str, names: &[&str]) -> String {
     let longest = names.iter().map(|it| common_bytes(name, it)).max().unwrap_or(0);
     let alike = names.iter().copied().filter(|it| common_bytes(name, it) == longest);
@@ -55,8 +55,8 @@ fn common_bytes(one: &str, other: &str) -> usize {
     one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count()
 }
 
-/// Names of unknown keys stand in messages as they are in the file; line breaks in them would make two
-/// lines of one, and other control characters would reach a terminal.
+/// Escapes names of unknown keys for messages: a line break would split a message, and control
+/// characters would reach a terminal.
 fn in_one_line(cause: &str) -> String {
     cause
         .chars()
@@ -65,7 +65,7 @@ fn in_one_line(cause: &str) -> String {
 }
 
 impl Page {
-    /// Reads a page and checks it. `file` is its name in errors.
+    /// Parses and checks a page. `file` is its name in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self, PageError> {
         let page: Self = serde_json::from_str(text).map_err(|error| {
             let (file, line, column) = (file.to_owned(), error.line(), error.column());
@@ -81,12 +81,12 @@ impl Page {
         }
     }
 
-    /// Reads the page of a file and checks it.
+    /// Reads and checks the page in a file.
     pub fn load(path: &Path) -> Result<Self, PageError> {
         Self::parse(&text_of(path)?, &path.display().to_string())
     }
 
-    /// The page as a file's text, with a line for each resource.
+    /// The page as the text of a file, with one line for each resource.
     pub fn to_text(&self) -> String {
         let shell = Self { resources: Vec::new(), ..self.clone() };
         let mut text = serde_json::to_string_pretty(&shell).unwrap_or_default();

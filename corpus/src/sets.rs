@@ -1,4 +1,4 @@
-//! Sets of bundled pages that have names, so that a page that joins the bundle moves no result.
+//! Named sets of bundled pages, so that adding a page to the bundle does not change results.
 
 use crate::bundled::{bundled, bundled_names};
 use crate::page::Page;
@@ -6,13 +6,13 @@ use crate::read::PageError;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The sign before the name of a set where a user names pages.
+/// The sign before the name of a set in an argument.
 const SIGN: char = '@';
 
-/// The pages on which the kept results rest, a name a line.
+/// The pages behind the kept results, one name per line.
 const FIRST_60: &str = include_str!("../sets/first-60.txt");
 
-/// Bundled pages with a name of their own.
+/// A named set of bundled pages.
 #[derive(Debug, Clone, Copy)]
 pub struct PageSet {
     /// Its name.
@@ -43,7 +43,7 @@ impl PageSet {
         SETS.iter().find(|it| it.name == name)
     }
 
-    /// The set that has just these pages.
+    /// The set with exactly these pages.
     pub fn of(names: &BTreeSet<&str>) -> Option<&'static Self> {
         SETS.iter().find(|set| set.names().iter().copied().collect::<BTreeSet<_>>() == *names)
     }
@@ -59,12 +59,12 @@ impl PageSet {
     }
 }
 
-/// The pages of `first-60`, on which the kept results rest.
+/// The pages of `first-60`, which the kept results use.
 pub fn kept_pages() -> Vec<&'static Page> {
     PageSet::find("first-60").map(PageSet::pages).unwrap_or_default()
 }
 
-/// The page that a user names: a path if it contains `/` or ends in `.json`, otherwise a bundled page.
+/// The page that an argument names: a path if it contains `/` or ends in `.json`, otherwise a bundled page.
 pub fn page(argument: &str) -> Result<Page, PageError> {
     let path = Path::new(argument);
     if argument.contains('/') || path.extension().is_some_and(|extension| extension == "json") {
@@ -75,18 +75,20 @@ pub fn page(argument: &str) -> Result<Page, PageError> {
         .ok_or_else(|| PageError::Unknown { name: argument.to_owned(), names: bundled_names() })
 }
 
-/// The pages that a user names: a set's if it begins with `@`, a folder's, otherwise the page that [`page`] finds.
+/// The pages that an argument names: a set's if it begins with `@`, a folder's, otherwise the single page that
+/// [`page`] finds.
 pub fn pages(argument: &str) -> Result<Vec<Page>, PageError> {
     names(argument)?.iter().map(|it| page(it)).collect()
 }
 
-/// The arguments with the names of their pages in place of sets and folders.
+/// The arguments, with sets and folders replaced by the names of their pages.
 pub fn spelled_out(arguments: &[String]) -> Result<Vec<String>, PageError> {
     let all: Result<Vec<Vec<String>>, PageError> = arguments.iter().map(|it| names(it)).collect();
     Ok(all?.concat())
 }
 
-/// The names of the pages that an argument stands for. A bundled page goes before a folder of its name.
+/// The names of the pages that an argument stands for. A bundled page has precedence over a folder of the same
+/// name.
 fn names(argument: &str) -> Result<Vec<String>, PageError> {
     let folder = Path::new(argument);
     match argument.strip_prefix(SIGN) {

@@ -1,7 +1,7 @@
 //! The site of a host: the unit that studies count as independent.
 
 /// The registrable domain of a host by the [public suffix list](https://publicsuffix.org), such as `example.co.uk` of
-/// `www.example.co.uk`, and `shop.test` of `www.shop.test`: the last label is the suffix where no rule matches. `None` for an
+/// `www.example.co.uk`, and `shop.test` of `www.shop.test`: if no rule matches, the last label is the suffix. `None` for an
 /// address, for a public suffix or a single label such as `localhost`, and for a [stand-in](is_stand_in).
 pub fn registrable_domain(host: &str) -> Option<&str> {
     let host = host.trim_end_matches('.');
@@ -10,7 +10,7 @@ pub fn registrable_domain(host: &str) -> Option<&str> {
     psl::domain_str(host).filter(|_| !is_address && !is_stand_in(host))
 }
 
-/// Whether this is the host of no site: one that stands for a host that a recording or a renamed page does not have.
+/// Whether this host belongs to no site: it stands in for a host that a recording lacks or a renamed page hides.
 pub fn is_stand_in(host: &str) -> bool {
     let Some(name) = host.strip_suffix(".test") else { return false };
     let number = name.strip_prefix("host-");
@@ -18,7 +18,7 @@ pub fn is_stand_in(host: &str) -> bool {
     is_renamed || name == "generated" || name.rsplit('.').next() == Some("page")
 }
 
-/// Sites and templates that several bundled pages come from, each a line with the names of its pages behind it.
+/// Sites and templates of bundled pages: each line has one, followed by the names of its pages.
 pub(crate) const SITES: &str = include_str!("../sets/sites.txt");
 
 /// The site that a bundled page shares with others.

@@ -1,4 +1,4 @@
-//! Sizes in bytes as people write them: the one reading of them in flags, tables and results.
+//! Human-readable sizes in bytes: the one parser for flags, tables and results.
 //!
 //! Units are decimal, as for rates and for files in browsers: `16k` is 16,000 bytes. An `i` makes them binary:
 //! `16Ki` is 16,384 bytes.

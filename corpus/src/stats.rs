@@ -17,9 +17,9 @@ pub struct Stats {
     pub resources: Spread,
     /// Body bytes of a page on the wire.
     pub bytes: Spread,
-    /// How the pages spread, all, all weighted as the web, and by source.
+    /// The distributions of the pages: all, all weighted as the web, and by source.
     pub distributions: Vec<Distribution>,
-    /// How well the pages stand for the web.
+    /// How well the pages represent the web.
     pub web: Represented,
     /// The sites and templates that the pages come from, in alphabetical order.
     pub clusters: Vec<Cluster>,
@@ -29,12 +29,12 @@ pub struct Stats {
     pub rows: Vec<Row>,
 }
 
-/// How well the pages of a set stand for the pages of the web: see [`crate::weights`].
+/// How well the pages of a set represent the web's pages: see [`crate::weights`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Represented {
     /// The share of the web's pages whose strata of requests have a page in the set.
     pub covered: f64,
-    /// The number of sites of equal weight that would tell as much.
+    /// The number of equally weighted sites with the same information.
     pub effective_sites: f64,
 }
 
@@ -45,16 +45,16 @@ pub struct Cluster {
     pub site: String,
     /// How many pages are of it.
     pub pages: usize,
-    /// The share of the web's pages that they stand for.
+    /// The share of the web's pages that they represent.
     pub weight: f64,
 }
 
-/// How the pages of a set spread.
+/// The distribution of a set of pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Distribution {
-    /// `all`, a source, or who published it.
+    /// `all`, a source, or the publisher.
     pub of: String,
-    /// How many pages, when that is known.
+    /// The number of pages, if known.
     pub pages: Option<usize>,
     /// Resources of a page.
     pub resources: Percentiles,
@@ -62,7 +62,7 @@ pub struct Distribution {
     pub bytes: Percentiles,
 }
 
-/// Percentiles over pages. A figure that was never published is `None`.
+/// Percentiles over pages. `None` if never published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Percentiles {
@@ -85,12 +85,12 @@ pub struct BySource {
     pub hand: usize,
 }
 
-/// The least, the middle and the greatest of some values; zeros of none.
+/// The minimum, median and maximum of some values; zeros if there are none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Spread {
     pub min: u64,
-    /// The median. For an even number of values it is the mean of the middle two.
+    /// The median. For an even number of values, the mean of the middle two.
     pub median: f64,
     pub max: u64,
 }
@@ -102,9 +102,9 @@ pub struct Row {
     pub name: String,
     /// How it was made.
     pub source: SourceKind,
-    /// The site or template that it is of.
+    /// The site or template to which it belongs.
     pub site: String,
-    /// The share of the web's pages that it stands for; 0: it stands for none.
+    /// The share of the web's pages that it represents; may be 0.
     pub weight: f64,
     /// How many resources it has.
     pub resources: usize,
@@ -112,9 +112,9 @@ pub struct Row {
     pub bytes: u64,
     /// Resources in the above-the-fold set.
     pub atf_resources: usize,
-    /// Discoveries that follow one another until the last resource is known; 0: a document alone.
+    /// The length of the longest chain of discoveries; 0 for a document alone.
     pub depth: usize,
-    /// The error of a recorded page when it predicts a load that was not used for it, if the page says so.
+    /// The error of a recorded page in predicting a load that was not used for it, if the page states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording_error_ms: Option<page::Spread>,
 }
@@ -181,7 +181,7 @@ fn plain_percentiles(rows: &[&Row], value: Value) -> Percentiles {
 }
 type Value = fn(&Row) -> u64;
 
-/// How these rows spread by what `percentiles` makes of a value of each; `None` without rows.
+/// The distribution of these rows, by `percentiles` of a value of each; `None` without rows.
 fn distribution<'a>(
     of: &str,
     rows: impl Iterator<Item = &'a Row>,
@@ -234,14 +234,14 @@ fn percentiles(values: impl Iterator<Item = u64>) -> Percentiles {
     })
 }
 
-/// The least value that this share of the weight does not exceed. Weights sum to 1.
+/// The smallest value that covers this share of the weight. Weights sum to 1.
 fn weighted_percentiles(mut values: Vec<(u64, f64)>) -> Percentiles {
     values.sort_by_key(|it| it.0);
     Percentiles::at(|percent| {
         let mut sum = 0.0;
         for (value, weight) in &values {
             sum += weight;
-            // A share is met in spite of rounding.
+            // Tolerates rounding.
             if sum >= percent as f64 / 100.0 - 1e-9 {
                 return Some(*value);
             }

@@ -1,9 +1,10 @@
-//! The meaning of pages in a sample: weights that make a set of pages count as the pages of the web do.
+//! Weights that make a set of pages represent the pages of the web.
 //!
-//! The population is the desktop pages of the HTTP Archive (Web Almanac 2024, "Page Weight"). Its strata are those between
-//! the published percentiles of requests, and below and above the published median of bytes. Pages are not a sample of it:
-//! they come in clusters, each a site or a template, that were at hand. So each cluster counts the same at first, its pages
-//! share that, and then the strata are brought to their shares of the population (raking: Deming and Stephan 1940).
+//! The population is the desktop pages of the HTTP Archive (Web Almanac 2024, "Page Weight"). Its strata lie between the
+//! published percentiles of requests, and below and above the published median of bytes. The pages are not a sample of it: they
+//! come from clusters, each a site or a template, that happened to be available. So clusters count equally at first, and the
+//! pages of each share its weight; then the strata are scaled to their shares of the population (raking: Deming and Stephan
+//! 1940).
 
 use crate::page::{Page, SourceKind};
 use std::collections::BTreeMap;
@@ -16,23 +17,23 @@ const REQUESTS: [Border; 5] = [(24.0, 0.1), (42.0, 0.25), (71.0, 0.5), (115.0, 0
 /// Bytes of a page: the only published percentile.
 const BYTES: [Border; 1] = [(2_652_000.0, 0.5)];
 
-/// Bundled pages at the ends of the range of a paper's corpus.
+/// Bundled pages at the ends of the range of the paper's corpus.
 const EXTREMES: [&str; 2] = ["generated-small", "generated-large"];
 
-/// Rounds of raking: its steps shrink fast, and a thousand take less than a millisecond.
+/// Rounds of raking: its steps shrink fast, and a thousand rounds take less than a millisecond.
 const ROUNDS: usize = 1000;
 
 /// How much each page of a set counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
-    /// The weight of each page, in the order of the pages. They sum to 1, or are all 0 if no page stands for pages of the web.
+    /// The weight of each page, in the order of the pages. They sum to 1, or are all 0 if no page represents the web.
     pub pages: Vec<f64>,
     /// The share of the web's pages whose strata of requests have a page in the set. The others are not represented.
     pub covered: f64,
 }
 
 impl Weights {
-    /// The number of sites of equal weight that would tell as much (Kish 1965): 1 / sum of the squares of the sites' weights.
+    /// The number of equally weighted sites with the same information (Kish 1965): 1 / sum of the squares of the sites' weights.
     pub fn effective_sites(&self, pages: &[&Page]) -> f64 {
         let mut sites: BTreeMap<&str, f64> = BTreeMap::new();
         for (page, weight) in pages.iter().zip(&self.pages) {
@@ -43,7 +44,8 @@ impl Weights {
     }
 }
 
-/// Whether a page stands for pages of the web: pages made by hand, as examples of papers, and the ends of a paper's range do not.
+/// Whether a page represents pages of the web: handmade pages, such as examples of papers, and the ends of a paper's range do
+/// not.
 pub fn stands_for_the_web(page: &Page) -> bool {
     page.source.kind != SourceKind::Hand && !EXTREMES.contains(&page.name.as_str())
 }
@@ -65,7 +67,7 @@ pub fn web(pages: &[&Page]) -> Weights {
     Weights { pages: weights, covered }
 }
 
-/// Brings weights to the shares of all `strata`, by turns: the last one is met exactly. Weights of 0 stay 0.
+/// Scales weights to the shares of all `strata` in turn; the last one is met exactly. Weights of 0 stay 0.
 fn rake(weights: &mut [f64], strata: &[Strata], rounds: usize) {
     for _ in 0..rounds {
         for it in strata {
@@ -84,7 +86,7 @@ struct Strata {
 }
 
 impl Strata {
-    /// The strata of pages with these values. Beyond the last of `borders`, which ascend, is a stratum, too.
+    /// The strata of pages with these values. The values beyond the last of `borders`, which ascend, also form a stratum.
     fn new(values: impl Iterator<Item = f64>, borders: &[Border]) -> Self {
         let of = values.map(|value| borders.partition_point(|it| it.0 < value)).collect();
         let mut below = 0.0;
@@ -106,7 +108,7 @@ impl Strata {
         self.shares.iter().zip(sums).filter(|it| it.1 > 0.0).fold(0.0, |sum, it| sum + it.0)
     }
 
-    /// Brings each stratum that has pages to its share among those that have.
+    /// Scales each stratum with pages to its share among those with pages.
     fn rake(&self, weights: &mut [f64]) {
         let covered = self.covered(weights);
         let sums = self.sums(weights);

@@ -1,5 +1,5 @@
-//! Formats of recordings that name what others do not: `WProfX` and the reference's resource lists, and what is
-//! hostile in any of them.
+//! Formats of recordings that name what others do not, `WProfX` and the reference's resource lists, and hostile
+//! contents in any of them.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Generated pages: what their shape says and what was published.
+//! Generated pages: the agreement of their shape with published numbers.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]

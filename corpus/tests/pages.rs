@@ -33,7 +33,7 @@ fn changed(pointer: &str, value: Value) -> Value {
     page
 }
 
-/// (pointer, wrong value, what the error says, whether the schema can see it).
+/// (pointer, wrong value, the error, whether the schema can detect it).
 type Wrong = (&'static str, Value, &'static str, bool);
 
 fn wrong_values() -> Vec<Wrong> {
@@ -140,7 +140,7 @@ fn wrong_roles_and_sizes() -> Vec<Wrong> {
         (
             "/resources/3/chunks/0/at_ms",
             json!(9),
-            "resources[3].chunks[1].at_ms: is 5, before the chunk above",
+            "resources[3].chunks[1].at_ms: is 5, before the previous chunk",
             false,
         ),
     ]

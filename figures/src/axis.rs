@@ -1,27 +1,27 @@
-//! The horizontal axis: what it counts, and where its ticks are.
+//! The horizontal axis: its unit, and its ticks.
 
 use std::convert::identity;
 
 use super::svg::{GRID, SMALL, Svg, number};
 
-/// What a ribbon's width means.
+/// The meaning of a ribbon's width.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Axis {
     /// Milliseconds since the run's first request.
     #[default]
     Time,
-    /// STREAM frames, each as wide as any other (as qvis draws them).
+    /// STREAM frames, all of the same width (as in qvis).
     Frames,
     /// Stream bytes, retransmissions included.
     Bytes,
 }
 
-/// A tick: where, in the axis' own unit, and what it says.
+/// A tick: its position in the axis' own unit, and its label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
     /// In milliseconds, frames or bytes.
     pub value: f64,
-    /// Without the unit, which stands in the title.
+    /// Without the unit, which the title states.
     pub label: String,
 }
 
@@ -31,7 +31,7 @@ impl Axis {
         self.ticks_from(0.0, end)
     }
 
-    /// The same from `origin` to `origin + length`; values are those of the ticks' labels.
+    /// The same from `origin` to `origin + length`; values are the labels' values.
     fn ticks_from(self, origin: f64, length: f64) -> (Vec<Tick>, String) {
         let end = origin + length;
         let (unit, title) = match self {
@@ -53,12 +53,12 @@ impl Axis {
     }
 }
 
-/// The width of a digit: where labels would touch, there are fewer of them.
+/// The width of a digit. If labels would touch, some are omitted.
 const DIGIT: f64 = 6.4;
 
 /// A plot's horizontal axis.
 pub struct Across {
-    /// What it counts.
+    /// The quantity it shows.
     pub axis: Axis,
     /// Its left end.
     pub left: f64,
@@ -66,14 +66,14 @@ pub struct Across {
     pub right: f64,
     /// Its last value.
     pub end: f64,
-    /// What its labels say where it begins.
+    /// The value of its labels at its beginning.
     pub origin: f64,
-    /// Its title, from the one that its axis has.
+    /// Turns the axis' default title into its title.
     pub words: fn(String) -> String,
 }
 
 impl Across {
-    /// An axis that begins at 0, with the title that it has.
+    /// An axis that begins at 0, with its default title.
     pub fn new(axis: Axis, left: f64, right: f64, end: f64) -> Self {
         Self { axis, left, right, end, origin: 0.0, words: identity }
     }
@@ -86,7 +86,7 @@ impl Across {
         self.left + value / self.end * (self.right - self.left)
     }
 
-    /// Writes the ticks' labels, as far as they have room, on one line and the title on another; `line` is the path of a tick at an x.
+    /// Draws the ticks' labels, as far as they fit, on one line and the title on another; `line` is the path of a tick at an x.
     pub fn draw(
         &self,
         svg: &mut Svg,

@@ -1,4 +1,4 @@
-//! From the frames of a timeline to the blocks of a ribbon.
+//! Turns the frames of a timeline into the blocks of a ribbon.
 
 use super::axis::Axis;
 use qlog_tools::assembly::StreamFrame;
@@ -7,8 +7,8 @@ use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::timeline::{Timeline, busiest_fiftieth};
 use std::collections::BTreeSet;
 
-/// The most columns that a figure shows. Longer runs are drawn column by column, each in the colour of the resource that
-/// fills most of it.
+/// The most columns of a figure. Longer runs are drawn column by column, each in the colour of the resource that fills
+/// most of it.
 pub const COLUMNS_MAX: usize = 4000;
 
 /// A stretch of a ribbon.
@@ -18,7 +18,7 @@ pub struct Block {
     pub start: f64,
     /// Where it ends.
     pub end: f64,
-    /// Which resource; `None` when the page does not list it.
+    /// The resource; `None` if the page does not list it.
     pub resource: Option<usize>,
 }
 
@@ -30,7 +30,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// The frames that carry responses; those of control streams are left out.
+    /// The frames that carry responses, without control streams.
     ///
     /// On the time axis a block ends when its frame arrived and is as wide as its bytes take at
     /// the run's highest sustained rate; frames of one burst stand one after another before its end.
@@ -47,7 +47,7 @@ impl Blocks {
         Self { blocks: if Self::are_columns(timeline) { columns(&blocks) } else { blocks } }
     }
 
-    /// Whether a run has too many frames for a block each.
+    /// Whether a run has too many frames to draw each as a block.
     pub fn are_columns(timeline: &Timeline) -> bool {
         let streams: BTreeSet<u64> = timeline.transfers.iter().map(|it| it.stream).collect();
         let frames = timeline.frames.iter().filter(|it| it.bytes > 0);
@@ -89,7 +89,7 @@ fn by_time(frames: &[(&StreamFrame, Option<usize>)], start_us: u64) -> Vec<Block
     blocks
 }
 
-/// The estimated rate is a little high; gaps shorter than a quarter of a block are its error.
+/// Closes gaps shorter than a quarter of a block, which come from an estimated rate that is slightly too high.
 fn close_small_gaps(blocks: &mut [Block]) {
     let mut end = 0.0;
     for block in blocks {
@@ -100,7 +100,7 @@ fn close_small_gaps(blocks: &mut [Block]) {
     }
 }
 
-/// Bytes a millisecond over the busiest fiftieth of the run.
+/// Bytes per millisecond over the busiest fiftieth of the run.
 fn sustained_rate(frames: &[(&StreamFrame, Option<usize>)]) -> f64 {
     let busiest = busiest_fiftieth(frames.len(), |place| {
         let (frame, _) = frames[place];
@@ -109,7 +109,7 @@ fn sustained_rate(frames: &[(&StreamFrame, Option<usize>)]) -> f64 {
     busiest.map_or(1.0, |(window_us, bytes)| bytes as f64 / (window_us as f64 / 1000.0))
 }
 
-/// The blocks as at most [`COLUMNS_MAX`] columns, neighbours of one resource joined.
+/// Merges the blocks into at most [`COLUMNS_MAX`] columns, with adjacent columns of one resource joined.
 fn columns(blocks: &[Block]) -> Vec<Block> {
     let width = blocks.last().map_or(0.0, |block| block.end) / COLUMNS_MAX as f64;
     if width <= 0.0 {

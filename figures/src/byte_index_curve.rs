@@ -11,7 +11,7 @@ use qlog_tools::metrics::CurvePoint;
 use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::short_texts::shorten;
 
-/// A figure with one curve a run.
+/// A figure with one curve for each run.
 #[derive(Debug, Clone, Default)]
 pub struct Curves {
     /// Above the figure, and its name for screen readers.
@@ -27,21 +27,21 @@ pub struct Curves {
 pub struct Curve {
     /// Usually the scheme.
     pub label: String,
-    /// The area above; `None` when there is no index.
+    /// The area above the curve; `None` if there is no index.
     pub index_ms: Option<f64>,
     /// A staircase, as [`qlog_tools::metrics::completed_share`] makes it.
     pub points: Vec<CurvePoint>,
 }
 
 const LEFT: f64 = 74.0;
-/// The room of the legend at the right; in print it stands below.
+/// The width of the legend at the right; in print it is below.
 const LEGEND_WIDTH: f64 = 340.0;
 const TOP: f64 = 42.0;
 /// On a screen, and in print.
 const PLOT_HEIGHTS: [f64; 2] = [270.0, 170.0];
-/// The least width of a line of the legend in print.
+/// The minimum width of a legend line in print.
 const LEGEND_MIN: f64 = 280.0;
-/// From one line of the legend to the next on a screen, and in print.
+/// The distance between legend lines on a screen, and in print.
 const LEGEND_LINES: [f64; 2] = [21.0, 15.0];
 
 impl Drawing for Curves {
@@ -49,7 +49,7 @@ impl Drawing for Curves {
         &self.title
     }
 
-    /// The legend is sorted by index, the best first.
+    /// Draws the figure. The legend is sorted by index, the best first.
     fn draw(&self, sheet: &Sheet) -> String {
         let times = self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.time_ms);
         let plot = Plot::on(sheet, times.fold(0.0, f64::max));
@@ -105,7 +105,7 @@ impl Drawing for Curves {
 }
 
 impl Curves {
-    /// The curves by index; those without one last.
+    /// The curves by index; curves without one last.
     fn ranking(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.curves.len()).collect();
         places.sort_by(|&one, &other| {

@@ -1,5 +1,5 @@
-//! What was delivered together (the paper's Figure 13): packets or frames that were handed up at the same moment stand on one
-//! another. An empty place is a moment at which nothing could be used.
+//! Data delivered together (the paper's Figure 13): packets or frames that were delivered at the same moment are stacked.
+//! An empty place is a moment at which nothing could be used.
 
 use std::collections::BTreeMap;
 
@@ -18,17 +18,17 @@ use qlog_tools::timeline::Timeline;
 /// The figure.
 #[derive(Debug, Clone)]
 pub struct DeliveryStacks {
-    /// Tells this figure's patterns from those of others on the same page; letters, digits and hyphens.
+    /// Distinguishes this figure's patterns from others on the same page; letters, digits and hyphens.
     pub id: String,
     /// Above the figure, and its name for screen readers.
     pub title: String,
-    /// What the width means.
+    /// The meaning of the width.
     pub axis: Axis,
-    /// The axis' title, from the one that it has.
+    /// Turns the axis' default title into its title.
     pub words: fn(String) -> String,
-    /// How long a moment is, in the axis' unit: the width of a stack, which ends there.
+    /// The duration of a moment, in the axis' unit: the width of a stack, which ends there.
     pub slot: f64,
-    /// Where the axis ends, in its unit; what comes later is not drawn.
+    /// The end of the axis, in its unit; later deliveries are not drawn.
     pub end: f64,
     /// The page's resources in request order.
     pub resources: Vec<PageResource>,
@@ -39,26 +39,27 @@ pub struct DeliveryStacks {
 /// One run.
 #[derive(Debug, Clone, Default)]
 pub struct StackRow {
-    /// What it is.
+    /// The label of the run.
     pub label: String,
-    /// In order, with the moment in the axis' unit: the resources of what was handed up then.
+    /// In order, with the moment in the axis' unit: the resources delivered at that moment.
     pub stacks: Vec<(f64, Stack)>,
 }
 
-/// The resources of what was handed up at a moment, from below; `None` for one that the page does not list.
+/// The resources delivered at a moment, from below; `None` for one that the page does not list.
 pub type Stack = Vec<Option<usize>>;
 
 const LEFT: f64 = 150.0;
 const TOP: f64 = 40.0;
-/// The height of a block where a row has room, the greatest height of a row, and the greatest width of a block.
+/// The preferred height of a block, the greatest height of a row, and the greatest width of a block.
 const BLOCK: f64 = 9.0;
 const ROW: f64 = 150.0;
 const BLOCK_WIDTH: f64 = 12.0;
-/// Arrivals of a log that share a column: of these the highest stack is drawn.
+/// The number of columns for the arrivals of a log; each shows the highest stack of its arrivals.
 const COLUMNS: usize = 1000;
 
 impl DeliveryStacks {
-    /// What each arrival of a log released: as QUIC delivered it, and as one order for all streams would have.
+    /// The bytes that each arrival of a log released: as QUIC delivered it, and as a single order for all streams would
+    /// have.
     pub fn of_log(
         title: String,
         resources: Vec<PageResource>,
@@ -122,7 +123,7 @@ impl DeliveryStacks {
         let slot = (across.x(self.slot) - LEFT).max(0.6);
         let (width, height) =
             ((slot - 0.4).clamp(0.5, BLOCK_WIDTH), (block - 0.6).max(block / 2.0));
-        // One path a resource: a load has thousands of packets.
+        // One path for each resource, because a load has thousands of packets.
         let mut paths = vec![String::new(); paints.fills.len() + 1];
         for (moment, stack) in row.stacks.iter().filter(|(moment, _)| *moment <= self.end) {
             for (level, resource) in stack.iter().enumerate() {
@@ -139,7 +140,7 @@ impl DeliveryStacks {
     }
 }
 
-/// By arrival the frames that it released, as resources. Pieces of one frame are one.
+/// For each arrival, the frames that it released, as resources. Pieces of one frame count as one.
 fn released(
     hol: &HeadOfLine,
     places: &BTreeMap<u64, Option<usize>>,
@@ -157,7 +158,7 @@ fn released(
     released.into_iter().map(|(arrival, (stack, _))| (arrival, stack)).collect()
 }
 
-/// The highest stack of the arrivals that share a slot, with the end of its arrival's place.
+/// For each slot, the highest stack of its arrivals, with the end of that arrival's slot.
 fn highest_stacks(released: BTreeMap<usize, Stack>, slot: usize) -> Vec<(f64, Stack)> {
     let mut columns: BTreeMap<usize, (usize, Stack)> = BTreeMap::new();
     for (arrival, stack) in released {

@@ -1,4 +1,5 @@
-//! How speedups are distributed over pages: a panel a scheme, with the cumulative share of pages upwards.
+//! The distribution of speedups over pages: a panel for each scheme, with the cumulative share of
+//! pages upwards.
 
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
@@ -10,11 +11,11 @@ use crate::number_texts::{or_dash, ratio_number};
 /// The figure.
 #[derive(Debug, Clone, Default)]
 pub struct Distribution {
-    /// Tells this figure's lines from those of other figures on the same page.
+    /// Distinguishes this figure's lines from others on the same page.
     pub id: String,
     /// Above the figure, and its name for screen readers.
     pub title: String,
-    /// What speedups are relative to.
+    /// The baseline of the speedups.
     pub baseline: String,
     /// The schemes.
     pub schemes: Vec<DistributionOf>,
@@ -31,7 +32,7 @@ pub struct DistributionOf {
 
 /// The share of all speedups that may lie beyond an end of the axis.
 const FEW: f64 = 0.003;
-/// Steps drawn of a line, at most.
+/// The most steps that are drawn of a line.
 const STEPS_MAX: usize = 400;
 
 impl Drawing for Distribution {
@@ -71,7 +72,7 @@ impl Drawing for Distribution {
         let beyond = all.clone().filter(|it| !(low..=high).contains(*it)).count();
         let beyond = match beyond {
             0 => String::new(),
-            beyond => format!(" The axis ends before {beyond} of {} speedups.", all.count()),
+            beyond => format!(" The axis excludes {beyond} of {} speedups.", all.count()),
         };
         format!(
             "The share of pages whose speedup over {baseline} is at most that on the logarithmic axis: the farther right a line, the better. Left of ×1 are the pages that a scheme makes slower. The other schemes are behind each one, in grey.{beyond}"
@@ -94,7 +95,7 @@ impl Drawing for Distribution {
 }
 
 impl Distribution {
-    /// From the lowest to the highest speedup, without the few that would squeeze all others.
+    /// From the lowest to the highest speedup, without the few outliers that would squeeze all others.
     fn range(&self) -> [f64; 2] {
         let all = self.schemes.iter().flat_map(|it| it.speedups.iter().copied());
         let sorted = cumulative(&all.collect::<Vec<_>>());
@@ -105,7 +106,7 @@ impl Distribution {
     }
 }
 
-/// Each ratio with the share of all that are not higher; the last share is 1.
+/// Each ratio with the share of ratios that are not higher; the last share is 1.
 fn cumulative(ratios: &[f64]) -> Vec<(f64, f64)> {
     let mut sorted: Vec<f64> = ratios.iter().copied().filter(|it| it.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -113,7 +114,7 @@ fn cumulative(ratios: &[f64]) -> Vec<(f64, f64)> {
     sorted.iter().enumerate().map(|(place, it)| (*it, (place + 1) as f64 / count)).collect()
 }
 
-/// From 0 % at the left to 100 % at the right; of very many steps, each N-th and the last.
+/// From 0 % at the left to 100 % at the right; if there are very many steps, every N-th and the last.
 fn staircase(steps: &[(f64, f64)], axis: &RatioAxis, area: Area) -> String {
     let mut d = d!("M{} {}", area.left, area.top + area.height);
     let every = steps.len().div_ceil(STEPS_MAX).max(1);

@@ -13,7 +13,7 @@ use qlog_tools::short_texts::shorten;
 pub struct HeatMap {
     /// Above the figure, and its name for screen readers.
     pub title: String,
-    /// What a cell holds: `mean speedup over rr, above the fold`.
+    /// The quantity in a cell: `mean speedup over rr, above the fold`.
     pub what: String,
     /// Down: usually schemes.
     pub rows: Vec<HeatRow>,
@@ -28,11 +28,11 @@ pub struct HeatMap {
 pub struct HeatRow {
     /// The scheme.
     pub label: String,
-    /// As many as there are columns. Above 1 is better, below 1 worse than the baseline.
+    /// One ratio for each column. Above 1 is better, below 1 worse than the baseline.
     pub ratios: Vec<Option<f64>>,
-    /// As many as there are columns: which cells are the best of theirs, and which may be.
+    /// For each column, whether the cell is the best or may be.
     pub standings: Vec<Standing>,
-    /// A limit that no scheme can reach, drawn apart.
+    /// A limit that no scheme can reach, drawn separately.
     pub is_bound: bool,
 }
 
@@ -40,11 +40,11 @@ pub struct HeatRow {
 const ROWS: [f64; 2] = [25.0, 19.0];
 const LABEL: f64 = 150.0;
 const TOP: f64 = 70.0;
-/// From one line of a heading to the next.
+/// The distance between lines of a heading.
 const LINE: f64 = 13.0;
 /// The width of a bold letter.
 const LETTER: f64 = 7.5;
-/// The least width of a cell in print, and that of one of many; and the height of a row of many.
+/// The minimum width of a cell in print, alone and among many; and the height of a row of many.
 const CELL_MIN: f64 = 56.0;
 const CELL_OF_MANY: f64 = 44.0;
 const ROW_OF_MANY: f64 = 15.0;
@@ -103,7 +103,7 @@ impl Drawing for HeatMap {
 }
 
 impl HeatMap {
-    /// Marks the best of each column: `of_column` says how its values stand. Bounds are not among the values.
+    /// Marks the best of each column: `of_column` ranks its values. Bounds are not among the values.
     #[must_use]
     pub fn marked(mut self, of_column: impl Fn(usize, &[Option<f64>]) -> Vec<Standing>) -> Self {
         for column in 0..self.columns.len() {
@@ -119,7 +119,7 @@ impl HeatMap {
         self
     }
 
-    /// Says what the stars mean, if there are any, and gives the legend's end.
+    /// Draws the meaning of the stars, if there are any, and returns the legend's end.
     fn draw_stars(&self, svg: &mut Svg, layout: &Layout, top: f64) -> f64 {
         let mut words =
             vec![(Standing::Best, "best of its column"), (Standing::Tied, "may be the best")];
@@ -136,7 +136,7 @@ impl HeatMap {
         end
     }
 
-    /// Draws the columns from `first` on, as many as stand beside each other, and gives the block's end.
+    /// Draws the columns from `first` on, as many as fit side by side, and returns the block's end.
     fn draw_block(&self, svg: &mut Svg, layout: &Layout, first: usize, top: f64) -> f64 {
         let columns = self.columns.len().min(first + layout.columns);
         let letters = to_usize(layout.cell / LETTER);
@@ -172,7 +172,7 @@ struct Layout {
     label: f64,
     cell: f64,
     row: f64,
-    /// Columns beside each other; more go below.
+    /// Columns side by side; more go below.
     columns: usize,
 }
 
@@ -209,7 +209,7 @@ fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, standing: Standing, 
     let ink = if ratio.is_some_and(|it| strength(it) > 0.62) { "#ffffff" } else { "#1a1a1a" };
     let text = if is_bound { format!("[{}]", ratio_text(ratio)) } else { ratio_text(ratio) };
     let (x, y) = (area.left + area.width / 2.0 - 1.0, area.top + area.height / 2.0 + 3.5);
-    // In a narrow cell the number makes room.
+    // In a narrow cell, the number moves aside.
     let aside = match area.width {
         _ if !svg.sheet().is_paper() => 0.0,
         ..CELL_MIN => 6.5,
@@ -219,14 +219,14 @@ fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, standing: Standing, 
     if let Some((paint, title)) = star_of(standing, ink) {
         svg.path(&star((x - 30.0 + aside * 1.6).max(area.left + 5.5), y - 4.0), &paint, title);
     }
-    // The cell has its own colour in light and dark, and so has the text on it.
+    // The cell and its text have their own colours in light and dark mode.
     svg.raw(&format!(
         r#"<text x="{:.1}" y="{y:.1}" font-size="11.5" text-anchor="middle" fill="{ink}"{weight}>{text}</text>"#,
         x + aside
     ));
 }
 
-/// How a star is painted in a cell with this ink, and what it says.
+/// How to paint a star in a cell with this ink, and its meaning.
 fn star_of(standing: Standing, ink: &str) -> Option<(String, &'static str)> {
     match standing {
         Standing::Best => Some((format!(r#"fill="{ink}""#), "the best of its column")),
@@ -253,7 +253,7 @@ fn draw_legend(svg: &mut Svg, layout: &Layout, top: f64) {
     svg.text(end, top + 14.0, SMALL.muted(), words);
 }
 
-/// From vermilion over white to blue, which colour-blind readers tell apart.
+/// From vermilion through white to blue, which colour-blind readers can distinguish.
 fn colour(ratio: f64) -> String {
     const SLOW: [f64; 3] = [213.0, 94.0, 0.0];
     const FAST: [f64; 3] = [0.0, 90.0, 160.0];

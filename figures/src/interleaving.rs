@@ -1,5 +1,5 @@
-//! How wide to interleave: the index of `kway:N` by N, a line a network. Where a line's lowest point moves away
-//! from 1, sequential sending stops being best.
+//! How wide to interleave: the index of `kway:N` by N, one line for each network. Where a line's lowest
+//! point moves away from 1, sequential sending stops being best.
 
 use super::ratio_axis::RatioAxis;
 use super::sheet::{Drawing, Sheet};
@@ -30,7 +30,7 @@ pub struct InterleavingLine {
 
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 76.0;
-/// The room of the legend at the right; in print it stands below.
+/// The width of the legend at the right; in print it is below.
 const LEGEND_WIDTH: f64 = 300.0;
 const TOP: f64 = 44.0;
 const PLOT_HEIGHT: f64 = 250.0;

@@ -1,4 +1,4 @@
-//! Means with their intervals: a row a scheme, a panel a setting.
+//! Means with their intervals: a row for each scheme, a panel for each setting.
 
 use super::Table;
 use super::ratio_axis::{RatioAxis, in_reach};
@@ -16,11 +16,11 @@ use qlog_tools::short_texts::shorten;
 pub struct Intervals {
     /// Above the figure, and its name for screen readers.
     pub title: String,
-    /// What a dot is: `mean ByteIndex speedup over rr, above the fold`.
+    /// The quantity of a dot: `mean ByteIndex speedup over rr, above the fold`.
     pub what: String,
-    /// What speedups are relative to.
+    /// The baseline of the speedups.
     pub baseline: String,
-    /// What the dots are: `mean`.
+    /// The statistic of the dots: `mean`.
     pub dot: &'static str,
     /// Usually networks.
     pub panels: Vec<IntervalPanel>,
@@ -29,7 +29,7 @@ pub struct Intervals {
 /// A setting.
 #[derive(Debug, Clone, Default)]
 pub struct IntervalPanel {
-    /// Above it; empty: there is only one.
+    /// Above the panel; empty if it is the only one.
     pub title: String,
     /// The schemes, from the top, in the same order in each panel.
     pub rows: Vec<IntervalRow>,
@@ -40,7 +40,7 @@ pub struct IntervalPanel {
 pub struct IntervalRow {
     /// Its name.
     pub label: String,
-    /// The mean; `None`: there is none.
+    /// The mean; `None` if there is none.
     pub mean: Option<f64>,
     /// Its 95 % interval.
     pub interval: Option<[f64; 2]>,
@@ -55,14 +55,14 @@ pub struct IntervalRow {
 const TOP: f64 = 66.0;
 /// The height of a row on a screen, and in print.
 const ROWS: [f64; 2] = [20.0, 14.0];
-/// From the last row of a panel to the first of the one below: the axis, and the title.
+/// The distance from the last row of a panel to the first of the one below: the axis and the title.
 const BETWEEN: f64 = 52.0;
 const GAP: f64 = 24.0;
-/// The least width of a plot on a screen, and in print.
+/// The minimum width of a plot on a screen, and in print.
 const PLOT_MIN: [f64; 2] = [180.0, 90.0];
 /// The widest plot.
 const PLOT_MAX: f64 = 560.0;
-/// The least width of the figure on a screen: the legend's.
+/// The minimum width of the figure on a screen, which the legend needs.
 const WIDTH_MIN: f64 = 640.0;
 const LABEL_MAX: usize = 20;
 const LETTER: f64 = 7.0;
@@ -245,7 +245,7 @@ impl Layout {
     }
 }
 
-/// How far the mean lies above the middle of its row, and the geometric mean below it.
+/// The distance of the mean above the middle of its row, and of the geometric mean below it.
 const APART: f64 = 3.8;
 
 fn draw_row(svg: &mut Svg, axis: &RatioAxis, y: f64, row: &IntervalRow) {
@@ -266,7 +266,7 @@ fn draw_row(svg: &mut Svg, axis: &RatioAxis, y: f64, row: &IntervalRow) {
     }
 }
 
-/// An end that is not on the axis is an arrow.
+/// Draws an interval. An arrow marks an end beyond the axis.
 fn draw_interval(svg: &mut Svg, [low, high]: [f64; 2], are_shown: [bool; 2], y: f64, colour: &str) {
     let [is_low_shown, is_high_shown] = are_shown;
     let mut ends = String::new();

@@ -10,14 +10,15 @@ use qlog_tools::page_resources::PageResource;
 
 const LINE: f64 = 18.0;
 const SWATCH: f64 = 13.0;
-/// Above this many resources only the ATF ones are listed by name.
+/// With more resources than this, only the ATF ones are listed by name.
 const LISTED_MAX: usize = 72;
-/// Streams of a log that are listed.
+/// The most streams of a log that are listed.
 const STREAMS_MAX: usize = 240;
-/// At most this many of a kind are listed if not all are.
+/// If not all resources are listed, at most this many of each kind are.
 const LISTED_OF_KIND_MAX: usize = 12;
 
-/// Draws it from the figure's left to `right`, and gives its height. `fills` has one paint for each resource.
+/// Draws the legend from the figure's left to `right`, and returns its height. `fills` has one paint for each
+/// resource.
 pub fn draw(
     svg: &mut Svg,
     top: f64,
@@ -36,7 +37,7 @@ pub fn draw(
     height + keys
 }
 
-/// Says what the marks mean, and gives the height.
+/// Draws the meaning of the marks, and returns the height.
 fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) -> f64 {
     let order = if are_by_kind(resources) {
         "Resources by kind, dark to light in request order".to_owned()
@@ -62,7 +63,7 @@ fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) -> f64 {
     flow.top - area.top + LINE + 8.0
 }
 
-/// Columns of the legend: on a screen as many as there, in print as many as there is room for.
+/// Columns of the legend: on a screen `screen`, in print as many as fit.
 fn columns(svg: &Svg, area: Area, screen: u32) -> u32 {
     const LEAST: f64 = 160.0;
     let room = u32::try_from(to_usize(area.width / LEAST)).unwrap_or(screen);
@@ -110,7 +111,7 @@ fn draw_resource(
     svg.text(area.left + SWATCH + 7.0, area.top + 10.5, style, &name);
 }
 
-/// How many characters of legend text fit: in the widest of the fonts that figures name, bold ones are wider.
+/// How many characters of legend text fit. Assumes the widest font that figures name; bold text is wider.
 fn characters(width: f64, are_bold: bool) -> usize {
     let each = if are_bold { 7.9 } else { 6.9 };
     to_usize((width / each).max(4.0))
@@ -175,7 +176,7 @@ fn entries<'a>(resources: &'a [PageResource], fills: &'a [String]) -> Vec<Entry<
     entries
 }
 
-/// The range of a kind's colour, and how much of the page it is.
+/// Draws the range of a kind's colour, and its share of the page.
 fn draw_kind(svg: &mut Svg, area: Area, kind: Kind, text: &str) {
     for step in 0..4 {
         let colour = shade(kind_colour(kind), f64::from(step) / 3.0);

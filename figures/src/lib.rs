@@ -50,6 +50,6 @@ pub use sweep::{Sweep, SweepOf, SweepPoint};
 pub use table::Table;
 pub use tree::{TreePanel, Trees};
 
-/// What captions say of a regret.
+/// The explanation of a regret in captions.
 pub(crate) const REGRET: &str =
     " Regret is the ByteIndex divided by its lower bound: 1 is as good as can be.";

@@ -5,7 +5,7 @@ use super::sheet::Sheet;
 use super::svg::{GRID, Style, Svg, WIDTH, d, polyline};
 use crate::palette::line_stroke;
 
-/// A figure with one line a case.
+/// A figure with one line for each case.
 #[derive(Debug, Clone, Default)]
 pub struct Lines {
     /// Above the figure, and its name for screen readers.
@@ -25,7 +25,7 @@ pub struct Lines {
 pub struct Line {
     /// Its name.
     pub label: String,
-    /// Across and up, from left to right.
+    /// (across, up), from left to right.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -34,7 +34,7 @@ const RIGHT: f64 = 900.0;
 const TOP: f64 = 42.0;
 const PLOT_HEIGHT: f64 = 300.0;
 const LEGEND_LINE: f64 = 21.0;
-/// The most points drawn of a line: a figure is not wider.
+/// The most points that are drawn of a line, because a figure has no more columns.
 const POINTS_MAX: usize = 1500;
 
 impl Lines {
@@ -96,7 +96,7 @@ fn up(value: f64, most: f64) -> f64 {
     TOP + PLOT_HEIGHT * (1.0 - value / most)
 }
 
-/// Draws a line; of a long one, only the lowest and the highest of each group of points.
+/// Draws a line. For a long one, draws only the lowest and the highest point of each group.
 fn draw_line(svg: &mut Svg, place: usize, line: &Line, end: f64, most: f64) {
     let group = (line.points.len() * 2).div_ceil(POINTS_MAX).max(1);
     let mut drawn = Vec::new();
@@ -135,7 +135,7 @@ mod tests {
         for words in ["Windows", "time (s)", "window (kB)", "cubic", "bbr2", "one BDP"] {
             assert!(svg.contains(words), "{words}: {svg}");
         }
-        // The highest value is 1/1.05 of the axis; the last stands at the right edge.
+        // The highest value is 1/1.05 of the axis; the last point is at the right edge.
         assert!(svg.contains(&format!("L{RIGHT} ")), "{svg}");
         assert!(svg.contains("M74 342L487 56.29L900 199.14"), "{svg}");
     }

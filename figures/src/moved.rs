@@ -1,4 +1,5 @@
-//! What moved between two runs of a page: a line a resource, from its moment in the first run to its moment in the other.
+//! How resources moved between two runs of a page: a line for each resource, from its time in the first run to its
+//! time in the other.
 
 use super::axis::{Across, Axis};
 use super::sheet::Sheet;
@@ -13,7 +14,7 @@ pub struct MovedResources<'a> {
     pub names: [&'a str; 2],
     /// Their resources.
     pub alignment: &'a Alignment,
-    /// The other run's place; the first is at 0.
+    /// The index of the other run; the first run is at 0.
     pub run: usize,
 }
 
@@ -21,13 +22,13 @@ const LEFT: f64 = 330.0;
 const RIGHT: f64 = WIDTH - 90.0;
 const TOP: f64 = 74.0;
 const ROW: f64 = 20.0;
-/// A picture has as many; the others moved least.
+/// The most rows of a picture; the resources that moved least are omitted.
 const ROWS: usize = 200;
 const RADIUS: f64 = 4.0;
 const LATER: &str = "#D55E00";
 const EARLIER: &str = "#0072B2";
 const SAME: &str = "#5a5a5a";
-/// Less is not a change, in milliseconds.
+/// The smallest difference that counts as a change, in milliseconds.
 const LEAST_MS: f64 = 0.05;
 
 impl MovedResources<'_> {
@@ -113,7 +114,7 @@ fn draw_change(
     svg.path(&circle(across.x(to), y, 2.0), &format!(r#"fill="{colour}""#), "");
 }
 
-/// What rings, dots and colours mean.
+/// Draws the meaning of rings, dots and colours.
 fn draw_keys(svg: &mut Svg, [first, other]: [&str; 2]) {
     let y = 48.0;
     svg.path(&circle(20.0, y, RADIUS), &hollow(SAME, "2"), "");

@@ -1,5 +1,5 @@
-//! A level axis of numbers that are at least 0: even, or logarithmic where few large numbers would squeeze the others, and where
-//! numbers that span a decade are nearer to even distances on it.
+//! A horizontal axis of non-negative numbers. It is linear, or logarithmic if a few large numbers would squeeze the others, or
+//! if the numbers span a decade and are more evenly spaced on a logarithmic scale.
 
 use super::svg::{Area, GRID, SMALL, Svg, d, number};
 
@@ -8,22 +8,22 @@ use super::svg::{Area, GRID, SMALL, Svg, d, number};
 pub(super) struct NumberAxis {
     left: f64,
     right: f64,
-    /// The numbers of the data, each once, the lowest first.
+    /// The distinct numbers of the data, in ascending order.
     values: Vec<f64>,
     is_logarithmic: bool,
 }
 
-/// The axis is logarithmic if the largest number is more than this many times the middle one.
+/// The axis is logarithmic if the largest number exceeds the median by more than this factor.
 const SQUEEZED: f64 = 4.0;
-/// Numbers that span so much can be meant as steps of a factor.
+/// The span from which numbers may be meant as steps of a factor.
 const DECADE: f64 = 10.0;
-/// The width of a digit, and the least distance between labels.
+/// The width of a digit, and the minimum distance between labels.
 const DIGIT: f64 = 6.6;
 const CLEAR: f64 = 5.0;
-/// From one line of labels to the next.
+/// The distance between lines of labels.
 const LINE: f64 = 12.0;
 
-/// The widest distance between neighbours, in the narrowest one.
+/// The widest gap between neighbours, divided by the narrowest.
 fn unevenness(sorted: &[f64]) -> f64 {
     let distances = sorted.windows(2).map(|it| it[1] - it[0]);
     distances.clone().fold(0.0, f64::max) / distances.fold(f64::INFINITY, f64::min)
@@ -44,12 +44,12 @@ impl NumberAxis {
         Self { left, right, is_logarithmic: most > SQUEEZED * middle || spans, values }
     }
 
-    /// `logarithmic axis`, if it is one, to go with the title.
+    /// `logarithmic axis` for the title, if it is one.
     pub(super) fn is_logarithmic(&self) -> bool {
         self.is_logarithmic
     }
 
-    /// The x of a number. On a logarithmic axis 0 has a place of its own, left of the least number.
+    /// The x of a number. On a logarithmic axis, 0 has its own place left of the smallest number.
     pub(super) fn x(&self, value: f64) -> f64 {
         self.left + self.share(value) * (self.right - self.left)
     }
@@ -69,8 +69,8 @@ impl NumberAxis {
         apart + (1.0 - apart) * (value / least).ln() / (most / least).ln()
     }
 
-    /// A tick at each number of the data, below `plot`, and, if it is the last of a column, labels. Those without room in
-    /// the first line are in a second one, if there is room.
+    /// Draws a tick below `plot` at each number of the data and, if it is the last of a column, labels. Labels that do not fit
+    /// in the first line go to a second one, if there is room.
     pub(super) fn draw(&self, svg: &mut Svg, plot: Area, right_by: f64, is_labelled: bool) {
         let bottom = plot.top + plot.height;
         for value in &self.values {
@@ -93,7 +93,7 @@ impl NumberAxis {
         [first, second]
     }
 
-    /// The ends of `values`, and between them those that have room.
+    /// The ends of `values`, and between them as many as fit.
     fn fitting(&self, values: &[f64]) -> Vec<f64> {
         let (Some(first), Some(last)) = (values.first(), values.last()) else {
             return Vec::new();
@@ -110,7 +110,7 @@ impl NumberAxis {
         shown
     }
 
-    /// Whether the labels of two numbers have room beside each other.
+    /// Whether the labels of two numbers fit side by side.
     fn are_clear(&self, one: f64, other: f64) -> bool {
         let [half_one, half_other] =
             [one, other].map(|it| number(it).chars().count() as f64 * DIGIT / 2.0);

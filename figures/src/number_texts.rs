@@ -1,6 +1,6 @@
 //! Numbers as readers want them.
 
-/// A number of milliseconds as a reader wants it: `7.3`, `1506`, `21,589`.
+/// A readable number of milliseconds: `7.3`, `1506`, `21,589`.
 pub fn milliseconds_text(value_ms: f64) -> String {
     if value_ms.abs() < 10.0 {
         return format!("{value_ms:.1}");
@@ -20,22 +20,22 @@ pub fn milliseconds_text(value_ms: f64) -> String {
     format!("{sign}{grouped}")
 }
 
-/// A ratio as the paper writes it: `×2.00` faster, `/3.00` slower; a dash without one.
+/// A ratio in the paper's notation: `×2.00` faster, `/3.00` slower; a dash for `None`.
 pub fn ratio_text(ratio: Option<f64>) -> String {
     match ratio {
-        // What would be printed as /1.00 is the same as ×1.00.
+        // A ratio that would print as /1.00 is written as ×1.00.
         Some(ratio) if ratio > 0.0 && 1.0 / ratio >= 1.005 => format!("/{:.2}", 1.0 / ratio),
         Some(ratio) => format!("\u{d7}{ratio:.2}"),
         None => "\u{2013}".to_owned(),
     }
 }
 
-/// A ratio as tables and sentences have it: on which side of 1 it lies can be seen.
+/// A ratio for tables and sentences, precise enough to show on which side of 1 it lies.
 pub fn ratio_number(ratio: f64) -> String {
     beside_one(ratio, 2)
 }
 
-/// A number with at least `decimals`, and with as many more as tell it from 1.
+/// A number with at least `decimals`, and as many more as are needed to distinguish it from 1.
 fn beside_one(number: f64, decimals: usize) -> String {
     const DECIMALS_MAX: usize = 6;
     let mut enough = decimals..=DECIMALS_MAX;
@@ -44,7 +44,7 @@ fn beside_one(number: f64, decimals: usize) -> String {
     format!("{number:.decimals$}")
 }
 
-/// A text, or the dash that stands for what is missing.
+/// A text, or a dash for a missing one.
 pub fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "\u{2013}".to_owned())
 }
@@ -59,7 +59,7 @@ pub fn bytes_text(bytes: u64) -> String {
     }
 }
 
-/// A rate in bits a second with a decimal unit: `120 kbit/s`, `9.6 Mbit/s`.
+/// A rate in bit/s with a decimal unit: `120 kbit/s`, `9.6 Mbit/s`.
 pub fn rate_text(bits_per_second: f64) -> String {
     let units = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
     let (size, unit) =

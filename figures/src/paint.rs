@@ -1,4 +1,4 @@
-//! What resources are filled with in an SVG: a colour, or a pattern that the SVG defines.
+//! The fills of resources in an SVG: a colour, or a pattern that the SVG defines.
 
 use std::fmt::Write as _;
 
@@ -8,21 +8,21 @@ use crate::palette::{Look, Pattern};
 /// The color of resources that the page does not list.
 const UNLISTED: &str = "#BDBDBD";
 
-/// In a cell of four by four; corners too, so that cells join.
+/// In a cell of four by four, corners included, so that cells join.
 const LINES_UP: &str = "M-1 5L5 -1M-1 1L1 -1M3 5L5 3";
 const LINES_DOWN: &str = "M-1 -1L5 5M3 -1L5 1M-1 3L1 5";
 
 /// One paint for each resource of a figure.
 pub struct Paints {
-    /// The patterns, to stand in the SVG before they are used.
+    /// The patterns; they must precede their use in the SVG.
     pub definitions: String,
     /// The values of `fill`.
     pub(super) fills: Vec<String>,
 }
 
 impl Paints {
-    /// `id` tells the figure's patterns from those of other figures on the same page; only its letters, digits and
-    /// hyphens count.
+    /// `id` distinguishes the figure's patterns from other figures' on the same page; only its letters, digits
+    /// and hyphens count.
     pub fn new(id: &str, looks: &[Look]) -> Self {
         let id = plain_id(id);
         let mut definitions = String::from("<defs>");
@@ -44,7 +44,7 @@ impl Paints {
         Self { definitions: definitions + "</defs>", fills }
     }
 
-    /// Draws one path a resource and, as the last, one for those that are not listed; `title` says what a place is.
+    /// Draws one path for each resource and, as the last, one for unlisted resources; `title` describes a path.
     pub(super) fn draw(&self, svg: &mut Svg, paths: &[String], title: impl Fn(usize) -> String) {
         for (place, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
             svg.path(d, &format!(r#"fill="{}""#, self.of(Some(place))), &title(place));
@@ -57,12 +57,12 @@ impl Paints {
     }
 }
 
-/// The letters, digits and hyphens of `id`: what any attribute can hold.
+/// The letters, digits and hyphens of `id`, which are safe in any attribute.
 pub(super) fn plain_id(id: &str) -> String {
     id.chars().filter(|it| it.is_ascii_alphanumeric() || *it == '-').collect()
 }
 
-/// What a pattern draws over the colour, and how thick; `None` for no pattern.
+/// The strokes of a pattern over the colour, and their width; `None` for no pattern.
 fn strokes(pattern: Pattern) -> Option<(&'static str, f64)> {
     match pattern {
         Pattern::Solid => None,

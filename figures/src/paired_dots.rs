@@ -1,4 +1,4 @@
-//! Ours beside others' values, published ones or a model's: a filled mark for ours, a hollow one for theirs, on one axis of ratios.
+//! Our values beside published ones or a model's: filled marks for ours, hollow ones for theirs, on one axis of ratios.
 
 use super::ratio_axis::RatioAxis;
 use super::sheet::Sheet;
@@ -11,9 +11,9 @@ use qlog_tools::short_texts::shorten;
 pub struct PairedDots {
     /// Above the figure, and its name for screen readers.
     pub title: String,
-    /// What ours stands beside: "published", "model".
+    /// The source of the other values: "published", "model".
     pub theirs: &'static str,
-    /// What each pair of a group shows.
+    /// The quantity of each pair in a group.
     pub columns: Vec<String>,
     /// Left to right: usually schemes.
     pub groups: Vec<PairedDotsGroup>,
@@ -24,18 +24,18 @@ pub struct PairedDots {
 pub struct PairedDotsGroup {
     /// The scheme.
     pub label: String,
-    /// As many as the figure has columns.
+    /// One pair for each column of the figure.
     pub pairs: Vec<Pair>,
 }
 
 /// Ours and theirs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pair {
-    /// What we measured.
+    /// The measured value.
     pub ours: Option<f64>,
     /// Its 95 % interval.
     pub interval: Option<[f64; 2]>,
-    /// What was published, or what a model says.
+    /// The published value, or the model's.
     pub theirs: Option<f64>,
 }
 
@@ -116,7 +116,7 @@ impl PairedDots {
     }
 }
 
-/// An error bar: beneath the marks, and in the colour of text, so that it is not taken for the line between ours and theirs.
+/// Draws an error bar beneath the marks, in the colour of text, so that it is not mistaken for the line between ours and theirs.
 fn draw_interval(svg: &mut Svg, axis: &RatioAxis, x: f64, [low, high]: [f64; 2]) {
     let (low, high, left) = (axis.y(low), axis.y(high), x - 4.0);
     let d = d!("M{} {}V{}M{} {}h8M{} {}h8", x, low, high, left, low, left, high);

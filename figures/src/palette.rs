@@ -1,20 +1,20 @@
-//! Colours that stay apart for colour-blind readers and in grey print, then the same with patterns. On large pages
-//! one colour a kind, from dark to light in request order; in logs each stream has a look of its own.
+//! Colours that colour-blind readers and grey print can distinguish, followed by the same with patterns. On large
+//! pages, one colour for each kind, from dark to light in request order; in logs, each stream has its own look.
 
 use schedulers::Kind;
 use serde::Serialize;
 
 use qlog_tools::page_resources::PageResource;
 
-/// Up to this many resources of a page each have their own look; with more, each kind shares a colour. Streams of a log
-/// always have their own looks, which repeat after [`LOOKS`].
+/// On pages with at most this many resources, each has its own look; with more, each kind shares a colour. Streams of a
+/// log always have their own looks, which repeat after [`LOOKS`].
 pub const OWN_LOOKS: usize = 24;
 
 /// The number of different looks.
 pub const LOOKS: usize = COLOURS.len() * PATTERNS.len();
 
-/// Okabe and Ito (2008) without black, which marks ATF bytes; then four more that stay apart from them for
-/// colour-blind readers too (a test measures it).
+/// Okabe and Ito (2008) without black, which marks ATF bytes; then four more that colour-blind readers can also
+/// distinguish from them (a test measures it).
 pub const COLOURS: [&str; 11] = [
     "#D55E00", "#56B4E9", "#E69F00", "#0072B2", "#F0E442", "#009E73", "#CC79A7", "#882255",
     "#A6E3D7", "#5010E0", "#8C510A",
@@ -23,7 +23,7 @@ pub const COLOURS: [&str; 11] = [
 const PATTERNS: [Pattern; 5] =
     [Pattern::Solid, Pattern::Hatched, Pattern::Dotted, Pattern::Barred, Pattern::BackHatched];
 
-/// Okabe and Ito's for thin lines: the yellow, too light on paper, is darker.
+/// Okabe and Ito's colours for thin lines. The yellow, which is too light on paper, is darker.
 pub const LINE_COLOURS: [&str; 8] =
     ["#D55E00", "#56B4E9", "#E69F00", "#0072B2", "#A89A00", "#009E73", "#CC79A7", "#8C8C8C"];
 
@@ -32,13 +32,13 @@ pub const LINE_COLOURS: [&str; 8] =
 pub struct Look {
     /// `#rrggbb`.
     pub colour: String,
-    /// What lies over the colour.
+    /// The pattern over the colour.
     pub pattern: Pattern,
-    /// What a pattern over the colour is drawn in: black on light colours, white on dark ones.
+    /// The colour of the pattern: black on light colours, white on dark ones.
     pub ink: &'static str,
 }
 
-/// What lies over a colour.
+/// A pattern over a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
@@ -50,12 +50,12 @@ pub enum Pattern {
     Dotted,
     /// Level lines.
     Barred,
-    /// Diagonal lines the other way.
+    /// Diagonal lines in the other direction.
     BackHatched,
 }
 
 impl Look {
-    /// The `place`th look: colours first, then the same with patterns; after [`LOOKS`] they begin again.
+    /// The look at `place`: first the plain colours, then the same with patterns; repeats after [`LOOKS`].
     pub fn nth(place: usize) -> Self {
         let colour = COLOURS[place % COLOURS.len()].to_owned();
         Self::new(colour, PATTERNS[place / COLOURS.len() % PATTERNS.len()])
@@ -68,7 +68,7 @@ impl Look {
     }
 }
 
-/// One look for each resource: its own for streams of a log and on pages that are not too large, by kind otherwise.
+/// One look for each resource: its own for streams of a log and on pages that are not too large, otherwise by kind.
 pub fn looks(resources: &[PageResource]) -> Vec<Look> {
     if are_by_kind(resources) {
         return by_kind(resources);
@@ -114,12 +114,12 @@ pub(crate) fn line_colour(place: usize) -> &'static str {
     LINE_COLOURS[place % LINE_COLOURS.len()]
 }
 
-/// How the line at `place` of a figure is drawn: by colour, and once those are used up by dashes too.
+/// The stroke of the line at `place` of a figure: by colour, and once colours are used up, also by dashes.
 pub(crate) fn line_stroke(place: usize) -> String {
     stroke(place, place / LINE_COLOURS.len(), "2.2")
 }
 
-/// The same in print: thinner, and with dashes from the second line on, because colours can get lost.
+/// The same in print: thinner, and dashed from the second line on, because colours can get lost.
 pub(crate) fn print_stroke(place: usize) -> String {
     stroke(place, place, "1.5")
 }
@@ -135,7 +135,7 @@ fn stroke(colour: usize, dashes: usize, width: &str) -> String {
     )
 }
 
-/// `colour` from dark (0) by itself (about a third) to light (1).
+/// `colour` from dark (0) through itself (about a third) to light (1).
 pub(crate) fn shade(colour: &str, share: f64) -> String {
     const DARKEST: f64 = -0.3;
     const LIGHTEST: f64 = 0.62;
@@ -177,7 +177,7 @@ mod tests {
             .collect()
     }
 
-    /// `OKLab` (Ottosson 2020) of a colour as seen through a matrix on linear RGB.
+    /// The `OKLab` colour (Ottosson 2020) after a matrix on linear RGB that models the viewer.
     fn seen(colour: &str, through: [[f64; 3]; 3]) -> [f64; 3] {
         let linear = [1, 3, 5].map(|place| {
             let value = channel(colour, place) / 255.0;

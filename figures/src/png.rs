@@ -12,7 +12,7 @@ pub use missing::Rasterizer;
 #[cfg(feature = "png")]
 pub use rasterizer::Rasterizer;
 
-/// What a reader of PDF files shows of a document.
+/// The metadata that a PDF reader shows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct About<'a> {
     /// Its title.
@@ -27,15 +27,15 @@ pub enum PngError {
     /// The feature `png` is off.
     #[error("this program was built without the feature `png`; keep the SVG")]
     NotBuilt,
-    /// Without a font the figure would have no words.
+    /// Without a font, the figure would have no text.
     #[error(
-        "no font found on this system: install one (for example the package fonts-dejavu-core), or keep the SVG"
+        "no font was found on this system: install one (for example the package fonts-dejavu-core), or keep the SVG"
     )]
     NoFont,
-    /// The SVG is not one of this crate's, or damaged.
+    /// The SVG is not from this crate, or is damaged.
     #[error("the SVG could not be read: {0}")]
     Svg(String),
-    /// Wider or higher than can be drawn.
+    /// Too wide or too high to be drawn.
     #[error("a picture of {width} x {height} pixels is too large; choose a smaller scale")]
     TooLarge {
         /// In pixels.

@@ -1,18 +1,18 @@
-//! A logarithmic axis of ratios: ×2 lies as far from ×1 as /2 does on the other side.
+//! A logarithmic axis of ratios: ×2 is as far from ×1 as /2 on the other side.
 
 use super::svg::{Area, MARGIN, SMALL, Svg, d};
 
 /// Where ratios stand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RatioAxis {
-    /// The places of the lowest and of the highest ratio.
+    /// The positions of the lowest and the highest ratio.
     start: f64,
     end: f64,
     lowest: f64,
     highest: f64,
 }
 
-/// Ticks of an axis on which all lies close to ×1, from many to few, and how far its ends may be apart.
+/// Ticks of an axis on which all values are close to ×1, from many to few, and the largest distance of its ends.
 const FINE_TICKS: [&[f64]; 3] = [
     &[1.0, 1.05, 1.1, 1.2, 1.3, 1.5, 1.75, 2.0, 2.5, 3.0],
     &[1.0, 1.1, 1.2, 1.5, 2.0, 3.0],
@@ -20,7 +20,7 @@ const FINE_TICKS: [&[f64]; 3] = [
 ];
 const FINE_SPAN: f64 = 3.0;
 
-/// Ticks at and above ×1, from many to few; below it are their inverses. An axis has the first ones whose labels have room.
+/// Ticks at and above ×1, from many to few; their inverses are below. An axis uses the first set whose labels fit.
 const TICKS: [&[f64]; 9] = [
     &[
         1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 200.0, 500.0,
@@ -36,12 +36,12 @@ const TICKS: [&[f64]; 9] = [
     &[1.0, 10.0, 100.0, 1000.0, 10_000.0],
 ];
 
-/// The room of a label above the next one, and of a letter of one beside the next one; and the least distance of those.
+/// The height of a label, the width of a letter, and the minimum distance of labels side by side.
 const LABEL_HEIGHT: f64 = 13.0;
 const LETTER: f64 = 6.6;
 const CLEAR: f64 = 5.0;
 
-/// Which way an axis goes.
+/// The direction of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Way {
     Up,
@@ -49,12 +49,12 @@ enum Way {
 }
 
 impl RatioAxis {
-    /// An upright axis that shows all of `ratios`, and ×1.
+    /// A vertical axis that shows all of `ratios`, and ×1.
     pub(super) fn over(ratios: impl Iterator<Item = f64>, top: f64, height: f64) -> Self {
         Self::between(ratios, top + height, top)
     }
 
-    /// A level axis that shows all of `ratios`, and ×1.
+    /// A horizontal axis that shows all of `ratios`, and ×1.
     pub(super) fn across(ratios: impl Iterator<Item = f64>, left: f64, right: f64) -> Self {
         Self::between(ratios, left, right)
     }
@@ -66,12 +66,12 @@ impl RatioAxis {
         Self { start, end, lowest: lowest.min(0.9) / 1.04, highest: highest.max(1.1) * 1.04 }
     }
 
-    /// Whether a ratio has a place of its own on the axis.
+    /// Whether a ratio lies on the axis.
     pub(super) fn shows(&self, ratio: f64) -> bool {
         (self.lowest..=self.highest).contains(&ratio)
     }
 
-    /// The same axis farther down, or to the right.
+    /// The same axis, moved down or to the right.
     pub(super) fn shifted(self, by: f64) -> Self {
         Self { start: self.start + by, end: self.end + by, ..self }
     }
@@ -88,12 +88,12 @@ impl RatioAxis {
         self.start - self.end
     }
 
-    /// The y of a ratio on an upright axis.
+    /// The y of a ratio on a vertical axis.
     pub(super) fn y(&self, ratio: f64) -> f64 {
         self.place(ratio)
     }
 
-    /// The x of a ratio on a level axis.
+    /// The x of a ratio on a horizontal axis.
     pub(super) fn x(&self, ratio: f64) -> f64 {
         self.place(ratio)
     }
@@ -104,7 +104,7 @@ impl RatioAxis {
         self.start - share * (self.start - self.end)
     }
 
-    /// The grid with its labels, and the axis' title, if there is one, at the figure's left edge.
+    /// Draws the grid with its labels, and the axis' title, if there is one, at the figure's left edge.
     pub(super) fn draw(&self, svg: &mut Svg, left: f64, right: f64, title: &str) {
         if !title.is_empty() {
             svg.upright(MARGIN, self.top() + self.height() / 2.0, title);
@@ -116,7 +116,7 @@ impl RatioAxis {
         }
     }
 
-    /// The grid within `plot`, with its labels if it is the first of a row.
+    /// Draws the grid within `plot`, with labels if it is the first of a row.
     pub(super) fn draw_in(&self, svg: &mut Svg, plot: Area, is_labelled: bool) {
         for (ratio, label) in self.ticks(Way::Up) {
             let y = self.y(ratio);
@@ -127,7 +127,7 @@ impl RatioAxis {
         }
     }
 
-    /// The grid of a level axis over `plot`, with its labels below if it is the last of a column.
+    /// Draws the grid of a horizontal axis over `plot`, with labels below if it is the last of a column.
     pub(super) fn draw_across(&self, svg: &mut Svg, plot: Area, is_labelled: bool) {
         let bottom = plot.top + plot.height;
         for (ratio, label) in self.ticks(Way::Across) {
@@ -139,7 +139,7 @@ impl RatioAxis {
         }
     }
 
-    /// The ticks whose labels all have room; of the fewest, those that have.
+    /// The ticks of the first set whose labels all fit; otherwise the fitting ticks of the smallest set.
     fn ticks(&self, way: Way) -> Vec<(f64, String)> {
         let fine = if self.highest / self.lowest < FINE_SPAN { &FINE_TICKS[..] } else { &[] };
         let mut all = fine.iter().chain(&TICKS).map(|it| self.inside(it));
@@ -147,7 +147,7 @@ impl RatioAxis {
         fitting.unwrap_or_else(|| self.inside(&[1.0]))
     }
 
-    /// Those of `ticks` and their inverses that are on the axis, with their labels.
+    /// The ticks and their inverses that lie on the axis, with their labels.
     fn inside(&self, ticks: &[f64]) -> Vec<(f64, String)> {
         let slower = ticks[1..].iter().rev().map(|tick| (1.0 / tick, format!("/{tick}")));
         let faster = ticks.iter().map(|tick| (*tick, format!("×{tick}")));
@@ -164,7 +164,7 @@ impl RatioAxis {
     }
 }
 
-/// How far beyond all values an axis goes on to show the ends of their intervals.
+/// How far an axis extends beyond all values to show the ends of their intervals.
 const REACH: f64 = 2.5;
 
 /// The ratios that an axis shows: all of `values`, and as much of their intervals as does not squeeze them.

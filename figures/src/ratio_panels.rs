@@ -1,4 +1,5 @@
-//! Ratios by a few levels of one thing, in several panels with common axes: a line a case, with intervals.
+//! Ratios at a few levels of one quantity, in several panels with common axes: a line for each case,
+//! with intervals.
 
 use super::ratio_axis::RatioAxis;
 use super::sheet::Sheet;
@@ -18,7 +19,7 @@ pub struct RatioPanels {
     pub places: Vec<String>,
     /// The cases, in the order of [`RatioPanel::lines`].
     pub names: Vec<String>,
-    /// Panels beside each other.
+    /// Panels side by side.
     pub columns: usize,
     /// The panels.
     pub panels: Vec<RatioPanel>,
@@ -36,23 +37,23 @@ pub struct RatioPanel {
 /// A value at a level.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Point {
-    /// Which of [`RatioPanels::places`].
+    /// The index in [`RatioPanels::places`].
     pub place: usize,
     /// The ratio.
     pub value: f64,
-    /// From the lower to the upper end.
+    /// The lower and the upper end.
     pub interval: Option<[f64; 2]>,
 }
 
 const LEFT: f64 = 74.0;
 const TOP: f64 = 64.0;
 const PLOT_HEIGHT: f64 = 170.0;
-/// From one panel's plot to the next one below.
+/// The distance from a panel's plot to the one below.
 const DOWN: f64 = PLOT_HEIGHT + 66.0;
-/// Between panels beside each other.
+/// The gap between panels side by side.
 const GAP: f64 = 52.0;
 const LEGEND_HEIGHT: f64 = 28.0;
-/// Between the intervals of a level, at most.
+/// The largest gap between the intervals of a level.
 const APART: f64 = 3.0;
 
 impl RatioPanels {
@@ -93,7 +94,7 @@ impl RatioPanels {
         }
         let middle = f64::midpoint(left, right);
         svg.text(middle, axis.bottom() + 32.0, SMALL.middle().muted(), &self.across);
-        // Beside each other, intervals can be told apart. Values stand at the ticks.
+        // Side by side, intervals can be distinguished. Values stand at the ticks.
         let apart = (self.step() * 0.5 / panel.lines.len().max(1) as f64).min(APART);
         for (line, points) in panel.lines.iter().enumerate() {
             let aside = (line as f64 - (panel.lines.len() as f64 - 1.0) / 2.0) * apart;

@@ -1,4 +1,4 @@
-//! Ribbons: who got each packet, run under run (the paper's Figure 8).
+//! Ribbons: which stream got each packet, with runs below each other (the paper's Figure 8).
 
 use qlog_tools::saturating_cast::to_usize;
 use std::collections::BTreeSet;
@@ -17,14 +17,14 @@ use qlog_tools::page_resources::PageResource;
 use qlog_tools::short_texts::shorten;
 use qlog_tools::timeline::Timeline;
 
-/// A figure with one ribbon a run.
+/// A figure with one ribbon for each run.
 #[derive(Debug, Clone, Default)]
 pub struct Ribbons<'a> {
-    /// Tells this figure's patterns from those of other figures on the same page.
+    /// Distinguishes this figure's patterns from other figures' on the same page.
     pub id: String,
     /// Above the figure, and its name for screen readers.
     pub title: String,
-    /// What the width means.
+    /// The meaning of the width.
     pub axis: Axis,
     /// The page's resources in request order.
     pub resources: Vec<PageResource>,
@@ -41,16 +41,16 @@ pub struct RibbonRow<'a> {
     pub label: String,
     /// One text for each of `note_titles`: an index, a speedup.
     pub notes: Vec<String>,
-    /// What arrived when.
+    /// The arrivals.
     pub timeline: &'a Timeline,
-    /// What its visitor saw when.
+    /// The moments that its visitor sees.
     pub marks: Vec<Mark>,
 }
 
-/// A moment of a load, which the time axis shows by the first letter of its name.
+/// A moment of a load, which the time axis marks with the first letter of its name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mark {
-    /// What happened: `first render`.
+    /// The event: `first render`.
     pub name: &'static str,
     /// Milliseconds from the first request.
     pub at_ms: f64,
@@ -63,7 +63,7 @@ const ATF_BAR_HEIGHT: f64 = 3.0;
 const AXIS_HEIGHT: f64 = 46.0;
 /// On a screen, and in print, where headings of notes take several lines.
 const NOTE_WIDTHS: [f64; 2] = [84.0, 54.0];
-/// Notes in a column of a paper; the ribbons need the room of more.
+/// The most notes in a figure for one column of a paper; the ribbons need the room of further ones.
 const NOTES_IN_COLUMN: usize = 2;
 const COLUMN_MAX: f64 = 400.0;
 /// The width of a letter of a run's name on a screen, and in print.
@@ -72,9 +72,9 @@ const NOTE_LINE: f64 = 12.0;
 const NOTE_LETTER: f64 = 6.4;
 /// The width and height of a mark's letter.
 const MARK: [f64; 2] = [9.0, 11.0];
-/// Letters of a run's name on a screen, and in print.
+/// The most characters of a run's name on a screen, and in print.
 const LABEL_CHARACTERS: [usize; 2] = [26, 14];
-/// Blocks narrower than this are drawn without the line between them.
+/// Narrower blocks are drawn without a line between them.
 const SEPARATE_FROM: f64 = 2.5;
 
 impl Drawing for Ribbons<'_> {
@@ -155,7 +155,7 @@ impl Ribbons<'_> {
         svg.head(&[&self.title], TITLE_HEIGHT - 8.0 - lines as f64 * NOTE_LINE);
         draw_axis(&mut svg, &layout);
         for (place, (row, blocks)) in self.rows.iter().zip(&runs).enumerate() {
-            // Once a run: they go through all of its frames.
+            // Once for each run, because it goes through all frames.
             let complete = completions_ms(row.timeline, &self.resources);
             self.draw_row(&mut svg, &layout, place, &complete);
             self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints, &complete);
@@ -279,7 +279,7 @@ impl Ribbons<'_> {
     }
 }
 
-/// A line at each moment, with its letter; letters that would cover one another stand side by side.
+/// Draws a line at each moment, with its letter. Letters that would overlap stand side by side.
 fn draw_marks(svg: &mut Svg, layout: &Layout, top: f64, row: &RibbonRow<'_>) {
     let mut marks = row.marks.clone();
     marks.sort_by(|one, other| one.at_ms.total_cmp(&other.at_ms));
@@ -305,7 +305,7 @@ fn draw_axis(svg: &mut Svg, layout: &Layout) {
     layout
         .across
         .draw(svg, [top + 17.0, top + 34.0], |x| Some(d!("M{x} {}V{}", TITLE_HEIGHT - 2.0, top)));
-    // The ribbons hide the grid: the axis has ticks of its own.
+    // The ribbons hide the grid, so the axis has its own ticks.
     let mut axis = d!("M{} {}H{}", layout.across.left, top, layout.across.right);
     for tick in layout.across.axis.ticks(layout.across.end).0 {
         axis.push_str(&d!("M{} {}v5", layout.across.x(tick.value), top));
@@ -362,7 +362,7 @@ fn row_top(place: usize) -> f64 {
     TITLE_HEIGHT + 6.0 + place as f64 * ROW_PITCH
 }
 
-/// Neighbours of one resource as one block.
+/// Merges adjacent blocks of one resource.
 fn joined(blocks: &[Block]) -> Vec<Block> {
     let mut joined: Vec<Block> = Vec::new();
     for block in blocks {
@@ -390,7 +390,7 @@ fn completions_ms(timeline: &Timeline, resources: &[PageResource]) -> Vec<Option
     completions_ms.collect()
 }
 
-/// With its streams, as tooltips say it.
+/// The name of a resource with its streams, for tooltips.
 fn named(resource: &PageResource) -> String {
     let url = shorten(&resource.url, NAME_CHARACTERS);
     let ids: Vec<String> = resource.streams.iter().map(u64::to_string).collect();

@@ -1,4 +1,4 @@
-//! What something saves, in percent: a filled mark for ours, a hollow one for what is published, a stroke for a model.
+//! Savings in percent: a filled mark for ours, a hollow one for published values, a stroke for a model.
 
 use super::sheet::Sheet;
 use super::svg::{Area, BAND, MARGIN, SMALL, Style, Svg, circle, d, hollow};
@@ -22,16 +22,16 @@ pub struct SavingsGroup {
     pub rows: Vec<Saving>,
 }
 
-/// One row, in percent; less than 0 is a loss.
+/// One row, in percent; negative for a loss.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Saving {
-    /// What is compared.
+    /// The compared items.
     pub label: String,
-    /// What we measured.
+    /// The measured value.
     pub ours: Option<f64>,
-    /// What was published.
+    /// The published value.
     pub published: Option<f64>,
-    /// What a model gives.
+    /// The model's value.
     pub model: Option<f64>,
 }
 

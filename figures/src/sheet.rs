@@ -1,9 +1,9 @@
-//! What a figure is drawn on: a screen, or the column or the page of a paper; and the conditions of what it shows.
+//! The target of a figure: a screen, or a column or page of a paper; and the conditions of its numbers.
 
 use super::Table;
 use crate::palette::{line_stroke, print_stroke};
 
-/// A figure with its words and numbers.
+/// A figure with its text and its table of numbers.
 pub trait Drawing {
     /// Its name for screen readers, and above it on a screen.
     fn title(&self) -> &str;
@@ -23,13 +23,13 @@ pub trait Drawing {
     }
 }
 
-/// For whom figures are drawn.
+/// The target for which figures are drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FigureStyle {
     /// Wide, with the title above and the conditions below.
     #[default]
     Screen,
-    /// As wide as it is printed. Title and conditions belong into the caption, so the drawing has neither.
+    /// At its printed width. Title and conditions belong in the caption, so the drawing has neither.
     Paper(PaperWidth),
 }
 
@@ -44,7 +44,7 @@ pub enum PaperWidth {
 }
 
 impl PaperWidth {
-    /// In PDF points, 72 of which are an inch: 3.33 and 7 inches, as in the two-column formats of ACM, IEEE and USENIX.
+    /// In PDF points, of which 72 are an inch: 3.33 and 7 inches, as in the two-column formats of ACM, IEEE and USENIX.
     pub fn points(self) -> f64 {
         match self {
             Self::Column => 240.0,
@@ -53,7 +53,7 @@ impl PaperWidth {
     }
 }
 
-/// Points of a unit in print: most words are 12 units high, which makes 8 points.
+/// Points per unit in print: most text is 12 units high, which makes 8 points.
 pub(super) const POINTS_A_UNIT: f64 = 2.0 / 3.0;
 
 /// The smallest text in print, 7 points.
@@ -62,12 +62,12 @@ pub(super) const SMALLEST_TEXT: f64 = 7.0 / POINTS_A_UNIT;
 /// The width of most figures on a screen, in units.
 const SCREEN_WIDTH: f64 = 1180.0;
 
-/// What a figure is drawn on.
+/// The target of a figure.
 #[derive(Debug, Clone, Default)]
 pub struct Sheet {
-    /// For whom.
+    /// The target.
     pub style: FigureStyle,
-    /// Under which conditions the figure's numbers were measured; empty: not said.
+    /// The conditions under which the figure's numbers were measured; empty if not stated.
     pub conditions: String,
 }
 
@@ -77,7 +77,7 @@ impl Sheet {
         self.or_paper(SCREEN_WIDTH)
     }
 
-    /// `screen` units, and in print the whole width.
+    /// `screen` units on a screen; the whole width in print.
     pub(super) fn or_paper(&self, screen: f64) -> f64 {
         match self.style {
             FigureStyle::Screen => screen,
@@ -94,12 +94,12 @@ impl Sheet {
         if self.is_paper() { paper } else { screen }
     }
 
-    /// How the line at `place` of a figure is drawn. In print dashes tell lines apart as well as colours.
+    /// The stroke of the line at `place` of a figure. In print, dashes distinguish lines as well as colours do.
     pub(super) fn line_stroke(&self, place: usize) -> String {
         if self.is_paper() { print_stroke(place) } else { line_stroke(place) }
     }
 
-    /// The size of a text that has `size` units on a screen.
+    /// The size of a text that is `size` units high on a screen.
     pub(super) fn text_size(&self, size: f64) -> f64 {
         if self.is_paper() { size.clamp(SMALLEST_TEXT, 12.0) } else { size }
     }

@@ -1,4 +1,4 @@
-//! Small multiples: one panel a case with the other cases in pale grey behind, all on the same axes.
+//! Small multiples: one panel for each case, with the other cases in pale grey behind it, all on the same axes.
 
 use super::paint::plain_id;
 use super::sheet::Sheet;
@@ -6,11 +6,11 @@ use super::svg::{Area, GRID, MARGIN, SMALL, Style, Svg, d};
 use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::short_texts::shorten;
 
-/// How a panel's own line is drawn, and what is behind it.
+/// The colour of a panel's own line, and of the lines behind it.
 const OWN: &str = "#0072B2";
 const BEHIND: &str = "#c9c9c9";
 
-/// The least width of a panel on a screen, and in print; of many panels, print has narrower ones.
+/// The minimum width of a panel on a screen, and in print; print has narrower panels if there are many.
 const LEAST: [f64; 2] = [230.0, 126.0];
 const LEAST_OF_MANY: f64 = 84.0;
 const MANY: usize = 8;
@@ -19,16 +19,16 @@ const HEIGHTS: [f64; 2] = [130.0, 76.0];
 const LEFT: f64 = 66.0;
 const TOP: f64 = 48.0;
 const GAP: f64 = 14.0;
-/// Between two rows of plots, for the name of the panel below.
+/// The gap between two rows of plots, for the name of the panel below.
 const BETWEEN: f64 = 26.0;
-/// Below the last row: two lines of labels, and the title of the axis.
+/// The space below the last row: two lines of labels, and the title of the axis.
 const BELOW: f64 = 51.0;
 
-/// Panels beside and below each other.
+/// Panels in rows and columns.
 pub(super) struct SmallMultiples {
     columns: usize,
     count: usize,
-    /// The first one's plot.
+    /// The plot of the first panel.
     pub(super) plot: Area,
 }
 
@@ -40,13 +40,13 @@ impl SmallMultiples {
         let most = to_usize(room / (sheet.either(LEAST[0], in_print) + GAP)).max(1);
         // Rows of about the same number of panels.
         let columns = count.div_ceil(count.div_ceil(most));
-        // A panel alone is not wider than two.
+        // A single panel is as wide as one of two.
         let width = room / columns.max(2) as f64 - GAP;
         let height = sheet.either(HEIGHTS[0], HEIGHTS[1]);
         Self { columns, count, plot: Area { left: LEFT, top: TOP, width, height } }
     }
 
-    /// How far the panel at `place` lies right of and below the first one.
+    /// The offset of the panel at `place` from the first one, to the right and down.
     pub(super) fn shift(&self, place: usize) -> (f64, f64) {
         let across = (place % self.columns) as f64 * (self.plot.width + GAP);
         (across, (place / self.columns) as f64 * (self.plot.height + BETWEEN))
@@ -63,7 +63,7 @@ impl SmallMultiples {
         place.is_multiple_of(self.columns)
     }
 
-    /// Whether the panel at `place` is the last of its column: the others share its axis.
+    /// Whether the panel at `place` is the last of its column, whose axis the others share.
     pub(super) fn is_last(&self, place: usize) -> bool {
         place + self.columns >= self.count
     }
@@ -74,7 +74,7 @@ impl SmallMultiples {
         last.top + last.height + BELOW
     }
 
-    /// The name above the panel at `place`.
+    /// Draws the name above the panel at `place`.
     pub(super) fn draw_label(&self, svg: &mut Svg, place: usize, label: &str) {
         let area = self.area(place);
         let style = Style::PLAIN.size(svg.sheet().either(12.0, 10.5)).bold();
@@ -82,20 +82,21 @@ impl SmallMultiples {
         svg.text(area.left, area.top - 6.0, style, &shorten(label, letters));
     }
 
-    /// The title of the horizontal axes, below all panels.
+    /// Draws the title of the horizontal axes, below all panels.
     pub(super) fn draw_title_across(&self, svg: &mut Svg, title: &str) {
         let right = self.area(self.columns - 1).left + self.plot.width;
         let middle = f64::midpoint(self.plot.left, right);
         svg.text(middle, self.bottom() - 8.0, SMALL.middle().muted(), title);
     }
 
-    /// The title of a vertical axis, left of the panel at `place`.
+    /// Draws the title of a vertical axis, left of the panel at `place`.
     pub(super) fn draw_title_up(&self, svg: &mut Svg, place: usize, title: &str) {
         let area = self.area(place);
         svg.upright(MARGIN, area.top + area.height / 2.0, title);
     }
 
-    /// The frame of the panel at `place`, and behind its own line the `lines` of all cases, as paths in the first panel.
+    /// Draws the frame of the panel at `place` and, behind its own line, the `lines` of all cases, as paths in the first
+    /// panel.
     pub(super) fn draw_behind(&self, svg: &mut Svg, id: &str, place: usize, lines: &[String]) {
         let id = plain_id(id);
         if place == 0 {
@@ -112,13 +113,13 @@ impl SmallMultiples {
     }
 }
 
-/// How a panel's own line is drawn.
+/// The stroke of a panel's own line.
 pub(super) fn own_stroke(sheet: &Sheet) -> String {
     let width = sheet.either("2.2", "1.6");
     format!(r#"fill="none" stroke="{OWN}" stroke-width="{width}" stroke-linejoin="round""#)
 }
 
-/// How what belongs to a panel's own line is filled.
+/// The fill of areas that belong to a panel's own line.
 pub(super) fn own_fill(opacity: &str) -> String {
     format!(r#"fill="{OWN}" fill-opacity="{opacity}""#)
 }

@@ -1,4 +1,5 @@
-//! Speedups page by page: each page a dot, by size class, a group of columns a scheme (the paper's Figure 12).
+//! Speedups page by page: a dot for each page, by size class, and a group of columns for each scheme (the
+//! paper's Figure 12).
 
 use qlog_tools::saturating_cast::to_usize;
 use std::collections::BTreeSet;
@@ -16,13 +17,13 @@ use qlog_tools::short_texts::shorten;
 pub struct SpeedupDots {
     /// Above the figure, and its name for screen readers.
     pub title: String,
-    /// What speedups are relative to.
+    /// The baseline of the speedups.
     pub baseline: String,
-    /// What each column of a group shows: in the paper `All`, `ATF` and `1000K`.
+    /// The quantity of each column in a group: in the paper `All`, `ATF` and `1000K`.
     pub columns: Vec<String>,
     /// The schemes, left to right.
     pub groups: Vec<DotGroup>,
-    /// Pages whose dots are ringed, and the words of the legend for each.
+    /// Pages whose dots have a ring, and the text of the legend for each.
     pub outlined: Vec<(String, String)>,
 }
 
@@ -31,7 +32,7 @@ pub struct SpeedupDots {
 pub struct DotGroup {
     /// The scheme.
     pub label: String,
-    /// As many as the figure has columns; an empty one stays empty.
+    /// One list of dots for each column; an empty column stays empty.
     pub columns: Vec<Vec<Dot>>,
 }
 
@@ -79,13 +80,13 @@ impl SizeClass {
         }
     }
 
-    /// The report's style sheet makes the darkest of them lighter on a dark page.
+    /// The fill. The report's style sheet lightens the darkest colour on a dark page.
     fn paint(self, opacity: &str) -> String {
         let [name, _, colour] = self.look();
         format!(r#"class="{name}-page" fill="{colour}" fill-opacity="{opacity}""#)
     }
 
-    /// Shape as well as colour tells the classes apart.
+    /// Draws a mark; its shape as well as its colour shows the class.
     fn add_mark(self, path: &mut String, x: f64, y: f64) {
         path.push_str(&match self {
             Self::Small => circle(x, y, 2.4),
@@ -100,20 +101,20 @@ const TOP: f64 = 42.0;
 /// On a screen, and in print.
 const PLOT_HEIGHTS: [f64; 2] = [330.0, 130.0];
 const BELOW_PLOT: [f64; 2] = [58.0, 50.0];
-/// Schemes side by side on a screen; more go into the next panel.
+/// The most schemes side by side on a screen; further ones go into the next panel.
 const GROUPS_MAX: usize = 12;
-/// The least width of a column in print, and of a letter of a scheme's name.
+/// The minimum width of a column in print, and of a letter in a scheme's name.
 const COLUMN_MIN: f64 = 34.0;
 const LETTER: f64 = 6.4;
-/// Letters of a line of a scheme's name on a screen, and in print; and from one line to the next.
+/// The most letters in a line of a scheme's name on a screen, and in print; and the distance between lines.
 const LABEL_MAX: [usize; 2] = [14, 11];
 const LABEL_LINE: f64 = 13.0;
-/// Dots are gathered in rows of this height.
+/// Dots are grouped in rows of this height.
 const BIN: f64 = 4.0;
 const DOT: f64 = 5.2;
 const RING: f64 = 5.0;
 const MEDIAN: &str = r##"class="outline" stroke="#1a1a1a" stroke-width="2" fill="none""##;
-/// Up to this many dots, each has a tooltip that names its page.
+/// With at most this many dots, each has a tooltip that names its page.
 const TITLED_MAX: usize = 4000;
 
 impl Drawing for SpeedupDots {
@@ -183,7 +184,7 @@ impl Drawing for SpeedupDots {
 }
 
 impl SpeedupDots {
-    /// How many schemes stand side by side: in print as many as there is room for.
+    /// The number of schemes side by side; in print as many as fit.
     fn groups_beside(&self, sheet: &Sheet) -> usize {
         let longest = self.groups.iter().map(|it| it.label.chars().count().min(LABEL_MAX[1])).max();
         let group = (self.columns.len() as f64 * COLUMN_MIN)
@@ -301,7 +302,7 @@ fn mean_of_class(dots: &[Dot], class: SizeClass) -> Option<f64> {
     Speedups::of(of_class.map(|dot| dot.speedup).collect()).mean
 }
 
-/// The first page is ringed by a full line, the others by broken ones.
+/// The first page has a solid ring, the others broken ones.
 fn ring_stroke(place: usize) -> String {
     let dashes =
         ["", r#" stroke-dasharray="2.2 1.6""#, r#" stroke-dasharray="1 1.4""#][place.min(2)];
@@ -313,7 +314,7 @@ fn bin(axis: &RatioAxis, dot: &Dot) -> i64 {
     (axis.y(dot.speedup) / BIN).round() as i64
 }
 
-/// Where each dot stands: at its height, beside those that are as high.
+/// The position of each dot: at its height, beside others of the same height.
 fn swarm(axis: &RatioAxis, dots: &[Dot], middle: f64, width: f64) -> Vec<(f64, f64)> {
     let mut order: Vec<usize> = (0..dots.len()).collect();
     order.sort_by_key(|&place| {
@@ -330,10 +331,10 @@ fn swarm(axis: &RatioAxis, dots: &[Dot], middle: f64, width: f64) -> Vec<(f64, f
     places
 }
 
-/// Dots of a crowd within this many units stand for each other; less than the size of one.
+/// In a crowd, dots within this many units are drawn as one; less than the size of a dot.
 const TOGETHER: f64 = 4.0;
 
-/// One path a class; dots at (nearly) the same place are drawn once.
+/// One path for each class; dots at (nearly) the same place are drawn once.
 fn draw_together(svg: &mut Svg, dots: &[Dot], places: &[(f64, f64)]) {
     for class in SizeClass::ALL {
         #[expect(clippy::cast_possible_truncation, reason = "places within the figure")]

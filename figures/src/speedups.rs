@@ -7,7 +7,7 @@ pub struct Speedups {
     pub pages: usize,
     /// The mean of the per-page ratios.
     pub mean: Option<f64>,
-    /// The middle one.
+    /// The median.
     pub median: Option<f64>,
     /// The highest.
     pub best: Option<f64>,

@@ -1,21 +1,21 @@
-//! Whether something is the best of several: only if the data can tell.
+//! Whether something is the best of several, if the data can show it.
 
-/// How one of several compared things stands.
+/// The standing of one of the compared things.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// The data do not say what is best.
+    /// The data do not show which is best.
     #[default]
     Unknown,
     /// Better than every other.
     Best,
-    /// The best, or not to be told apart from it, and not alone.
+    /// The best, or indistinguishable from it, and not the only one.
     Tied,
     /// Worse than the best.
     Behind,
 }
 
 impl Standing {
-    /// How exact values stand, of which the highest is best. Equal ones are all the best.
+    /// The standings of exact values, of which the highest is best. Equal ones are all best.
     pub fn of_exact(values: &[Option<f64>]) -> Vec<Self> {
         let best = values.iter().copied().flatten().reduce(f64::max);
         let standings = values.iter().map(|value| match value {
@@ -26,8 +26,8 @@ impl Standing {
         standings.collect()
     }
 
-    /// How measured values stand, of which that at `best` is the highest. `of_others` says of each other one whether it is
-    /// worse, if the data can tell.
+    /// The standings of measured values, of which the one at `best` is the highest. `of_others` states for each other one
+    /// whether it is worse, if the data show it.
     pub fn of_measured(best: usize, of_others: Vec<Option<bool>>) -> Vec<Self> {
         let standing_of_best = if of_others.iter().all(|is_behind| *is_behind == Some(true)) {
             Self::Best
@@ -47,7 +47,7 @@ impl Standing {
     }
 }
 
-/// What the stars of a figure say, for its caption; `of` is what has one best: a panel.
+/// The meaning of a figure's stars, for its caption; `of` names the unit with one best value, such as a panel.
 pub(super) fn caption(standings: impl Iterator<Item = Standing>, of: &str) -> String {
     let standings: Vec<Standing> = standings.collect();
     let best = if standings.contains(&Standing::Best) {

@@ -1,32 +1,32 @@
-//! A small SVG writer. All text is escaped on its way in.
+//! A small SVG writer. It escapes all text.
 
 use super::sheet::{FigureStyle, POINTS_A_UNIT, SMALLEST_TEXT, Sheet};
 use qlog_tools::saturating_cast::to_usize;
 use std::fmt::Write as _;
 
-/// Fonts that most systems have one of.
+/// Font names, at least one of which most systems have.
 const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 
-/// The width of most figures, and the room at their sides.
+/// The width of most figures, and the margins at their sides.
 pub const WIDTH: f64 = 1180.0;
 pub(super) const MARGIN: f64 = 14.0;
 
-/// How the light lines behind a plot are drawn.
+/// The stroke of the light lines behind a plot.
 pub(super) const GRID: &str = r##"class="grid" stroke="#d9d9d9" stroke-width="1" fill="none""##;
-/// How marks in the colour of text are drawn.
+/// The fill of marks in the colour of text.
 pub const INK: &str = r##"class="ink" fill="#1a1a1a""##;
 
 /// Most words of a figure.
 pub const SMALL: Style = Style::PLAIN.size(11.0);
-/// What lies behind every other group or row.
+/// The background of every other group or row.
 pub(super) const BAND: &str = r##"class="track" fill="#f3f3f3" fill-opacity="0.6""##;
 
-/// The size of the conditions below a figure, how far their lines are apart, and the width of a letter.
+/// The size of the conditions below a figure, the distance of their lines, and the width of a letter.
 const FOOT: f64 = 10.5;
 const FOOT_LINE: f64 = 14.0;
 const FOOT_LETTER: f64 = 6.2;
 
-/// The attribute `d` of a path through these numbers: `d!("M{} {}H{}", left, y, right)`.
+/// The attribute `d` of a path with these numbers: `d!("M{} {}H{}", left, y, right)`.
 macro_rules! d {
     ($form:literal $(, $number:expr)* $(,)?) => {
         format!($form $(, $crate::svg::number($number))*)
@@ -38,7 +38,7 @@ pub(super) use d;
 pub struct Svg {
     body: String,
     sheet: Sheet,
-    /// In print, what is above this is cut away: it would be the title.
+    /// In print, everything above this, such as the title, is cut off.
     head: f64,
 }
 
@@ -47,16 +47,16 @@ pub struct Svg {
 pub struct Style {
     /// The height of its letters.
     pub size: f64,
-    /// Where `left` is of it: `start`, `middle`, `end`.
+    /// Which part of the text is at `left`: `start`, `middle`, `end`.
     pub anchor: &'static str,
     /// Whether it is bold.
     pub is_bold: bool,
-    /// Whether it is greyer than others.
+    /// Whether it is greyer than other text.
     pub is_muted: bool,
 }
 
 impl Style {
-    /// Words of 12 units that begin where they are set.
+    /// Text of 12 units that begins at its position.
     pub const PLAIN: Self = Self { size: 12.0, anchor: "start", is_bold: false, is_muted: false };
 
     /// In this height.
@@ -65,13 +65,13 @@ impl Style {
         Self { size, ..self }
     }
 
-    /// Ending where it is set.
+    /// The same, ending at its position.
     #[must_use]
     pub const fn end(self) -> Self {
         Self { anchor: "end", ..self }
     }
 
-    /// Around where it is set.
+    /// The same, centred on its position.
     #[must_use]
     pub const fn middle(self) -> Self {
         Self { anchor: "middle", ..self }
@@ -83,7 +83,7 @@ impl Style {
         Self { is_bold: true, ..self }
     }
 
-    /// How names of many things are set: as this on a screen, and small in print, where there is little room.
+    /// The style for many names: this style on a screen, and small in print, where space is scarce.
     pub(super) fn for_names(self, sheet: &Sheet) -> Self {
         sheet.either(self, Self { anchor: self.anchor, ..Self::PLAIN.size(SMALLEST_TEXT) })
     }
@@ -114,14 +114,14 @@ impl Svg {
         Self { body: String::new(), sheet: sheet.clone(), head: 0.0 }
     }
 
-    /// A drawing with its title at its top.
+    /// A drawing with its title at the top.
     pub(super) fn titled(sheet: &Sheet, title: &str) -> Self {
         let mut svg = Self::on(sheet);
         svg.head(&[title], 28.0);
         svg
     }
 
-    /// The title, and a line of words below it. In print there are no such words, and the drawing begins at `end`.
+    /// Writes the title, and lines of text below it. In print, the drawing has neither and begins at `end`.
     pub(super) fn head(&mut self, lines: &[&str], end: f64) {
         let styles = [(22.0, Style::PLAIN.size(14.0).bold()), (40.0, SMALL.muted())];
         if self.sheet.is_paper() {
@@ -137,7 +137,7 @@ impl Svg {
         &self.sheet
     }
 
-    /// Draws a rectangle. Attributes are the caller's own words, never a log's.
+    /// Draws a rectangle. Attributes must be trusted text, never a log's.
     pub fn rect(&mut self, area: Area, attributes: &str) {
         let Area { left, top, width, height } = area;
         let [left, top, width, height] = [left, top, width, height].map(number);
@@ -172,14 +172,14 @@ impl Svg {
         ));
     }
 
-    /// The title of an upright axis, read from below, around its middle.
+    /// Draws the title of a vertical axis, read upwards, centred on its middle.
     pub(super) fn upright(&mut self, left: f64, middle: f64, title: &str) {
         self.raw(&d!(r#"<g transform="rotate(-90 {} {})">"#, left, middle));
         self.text(left, middle, SMALL.middle().muted(), title);
         self.raw("</g>");
     }
 
-    /// Adds markup that others here have made, such as [`crate::paint::Paints::definitions`].
+    /// Adds trusted markup, such as [`crate::paint::Paints::definitions`].
     pub fn raw(&mut self, markup: &str) {
         self.add(format_args!("{markup}"));
     }
@@ -189,7 +189,8 @@ impl Svg {
         let _ = writeln!(self.body, "{markup}");
     }
 
-    /// The whole document; `title` names it for screen readers. The conditions are its description, and below it.
+    /// The whole document; `title` names it for screen readers. The conditions become its description and stand
+    /// below it.
     pub fn finish(mut self, width: f64, height: f64, title: &str) -> String {
         let height = if self.sheet.is_paper() { height } else { self.foot(width, height) };
         let (top, height) = (number(self.head), height - self.head);
@@ -229,7 +230,7 @@ impl Svg {
     }
 }
 
-/// `text` in lines of at most `letters`; a word is not divided.
+/// `text` in lines of at most `letters`; words are not split.
 pub(super) fn wrapped(text: &str, letters: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -244,7 +245,7 @@ pub(super) fn wrapped(text: &str, letters: usize) -> Vec<String> {
     lines
 }
 
-/// A name in lines of at most `letters`; a word that is longer is divided at its hyphens.
+/// A name in lines of at most `letters`; a longer word is split at its hyphens.
 pub(super) fn name_lines(name: &str, letters: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in wrapped(name, letters) {
@@ -280,7 +281,7 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// Where the entries of a legend stand: beside each other, and below where there is no room.
+/// The positions of the entries of a legend: side by side, and on the next line if there is no room.
 pub(super) struct Flow {
     pub(super) left: f64,
     pub(super) right: f64,
@@ -291,7 +292,7 @@ pub(super) struct Flow {
 impl Flow {
     const LINE: f64 = 18.0;
 
-    /// Where an entry of this width begins, and its top.
+    /// The left and top of an entry of this width.
     pub(super) fn place(&mut self, width: f64) -> (f64, f64) {
         if self.next > self.left && self.next + width > self.right {
             self.next = self.left;
@@ -309,7 +310,7 @@ pub(super) fn circle(x: f64, y: f64, radius: f64) -> String {
     format!("M{x} {y}m-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z")
 }
 
-/// The path of a star; not every font has one.
+/// The path of a star, because not every font has one.
 pub(super) fn star(x: f64, y: f64) -> String {
     let corners = (0..10).map(|corner| {
         let angle = f64::from(corner) * std::f64::consts::PI / 5.0;
@@ -325,14 +326,14 @@ pub fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> String {
     points.into_iter().zip(commands).map(|((x, y), it)| d!("{it}{} {}", x, y)).collect()
 }
 
-/// A rectangle of a path that has many.
+/// Adds a rectangle to a path.
 pub(super) fn add_box(path: &mut String, area: Area) {
     let [left, top, width, height] = [area.left, area.top, area.width, area.height].map(number);
     // Writing to a string cannot fail.
     let _ = write!(path, "M{left} {top}h{width}v{height}h-{width}z");
 }
 
-/// How the outline of a mark is drawn whose inside is as the paper.
+/// The stroke of a mark whose interior has the colour of the paper.
 pub(super) fn hollow(colour: &str, width: &str) -> String {
     format!(r##"class="hollow" fill="#ffffff" stroke="{colour}" stroke-width="{width}""##)
 }

@@ -1,4 +1,5 @@
-//! Speedups by a number that a study varies: a panel a scheme, with the interval of each mean as a band.
+//! Speedups by a number that a study varies: a panel for each scheme, with the interval of each mean
+//! as a band.
 
 use super::number_axis::NumberAxis;
 use super::ratio_axis::{RatioAxis, in_reach};
@@ -11,15 +12,15 @@ use crate::number_texts::{or_dash, ratio_number};
 /// The figure.
 #[derive(Debug, Clone, Default)]
 pub struct Sweep {
-    /// Tells this figure's lines from those of other figures on the same page.
+    /// Distinguishes this figure's lines from other figures' on the same page.
     pub id: String,
     /// Above the figure, and its name for screen readers.
     pub title: String,
-    /// What varies, with its unit: `send buffer (kB)`.
+    /// The varied quantity, with its unit: `send buffer (kB)`.
     pub across: String,
-    /// What each point is: `mean ByteIndex speedup over rr, above the fold`.
+    /// The quantity of each point: `mean ByteIndex speedup over rr, above the fold`.
     pub what: String,
-    /// What speedups are relative to.
+    /// The baseline of the speedups.
     pub baseline: String,
     /// The schemes.
     pub schemes: Vec<SweepOf>,
@@ -122,7 +123,7 @@ impl Sweep {
     }
 
     fn axis(&self, left: f64, width: f64) -> NumberAxis {
-        // Points do not stand on the frame.
+        // Keeps points off the frame.
         let aside = width * 0.06;
         NumberAxis::over(self.points().map(|it| it.value), left + aside, left + width - aside)
     }
@@ -141,7 +142,7 @@ fn line(points: &[SweepPoint], across: &NumberAxis, up: &RatioAxis, right_by: f6
     polyline(points.iter().map(|it| (across.x(it.value) + right_by, up.y(it.ratio))))
 }
 
-/// Along the upper ends and back along the lower ones; empty without intervals.
+/// Goes along the upper ends and back along the lower ones; empty without intervals.
 fn band(points: &[SweepPoint], across: &NumberAxis, up: &RatioAxis, right_by: f64) -> String {
     let known = points.iter().filter_map(|it| Some((across.x(it.value) + right_by, it.interval?)));
     let upper = known.clone().map(|(x, [_, high])| (x, up.y(high)));

@@ -3,9 +3,9 @@
 /// A table of text; each row has as many cells as there are headings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Table {
-    /// What it shows.
+    /// The caption.
     pub caption: String,
-    /// One a column; the first column names the row.
+    /// One for each column; the first column names the row.
     pub headings: Vec<String>,
     /// The rows.
     pub rows: Vec<Vec<String>>,
@@ -22,7 +22,7 @@ impl Table {
     }
 }
 
-/// The name of a row, or of the first column, and the other cells.
+/// A row: the text of the first column, and the other cells.
 pub(super) fn row(name: impl Into<String>, cells: impl IntoIterator<Item = String>) -> Vec<String> {
     std::iter::once(name.into()).chain(cells).collect()
 }

@@ -1,5 +1,5 @@
-//! Dependency trees, one panel a moment (the paper's Figures 9 and 10): which streams depend on which, which go strictly
-//! first, and which share by weight.
+//! Dependency trees, one panel for each moment (the paper's Figures 9 and 10): which streams depend on which, which
+//! strictly precede others, and which share by weight.
 
 mod changes;
 mod layout;
@@ -21,11 +21,11 @@ use qlog_tools::short_texts::shorten;
 pub struct Trees {
     /// Above the figure, and its name for screen readers.
     pub title: String,
-    /// What elements are called, where it is known; others by their kind and number.
+    /// Known names of elements; the others are shown by kind and number.
     pub names: BTreeMap<Element, String>,
-    /// What each stream carries, where it is known.
+    /// The content type of each stream, if known.
     pub kinds: BTreeMap<Element, Kind>,
-    /// The trees, in the order of time.
+    /// The trees, in chronological order.
     pub panels: Vec<TreePanel>,
     /// A note if the figure is incomplete: `the first 6 of 31 trees`.
     pub note: String,
@@ -36,7 +36,7 @@ pub struct Trees {
 pub struct TreePanel {
     /// When: `slot 4`.
     pub when: String,
-    /// What happened since the panel before, a line each where they do not fit in one: `closed: 0`.
+    /// The events since the preceding panel, one line each if they do not fit in one: `closed: 0`.
     pub what: Vec<String>,
     /// The tree.
     pub tree: Snapshot,
@@ -44,19 +44,19 @@ pub struct TreePanel {
 
 const MARGIN: f64 = 18.0;
 const TITLE_HEIGHT: f64 = 34.0;
-/// Without the lines that say what happened.
+/// Without the lines for events.
 const PANEL_TITLE_HEIGHT: f64 = 33.0;
 const WHAT_LINE: f64 = 13.5;
 const PANEL_GAP: f64 = 30.0;
 const PANEL_WIDTH_MIN: f64 = 190.0;
-/// Panels that would make the strip wider go below.
+/// Panels that would exceed this width go to the next row.
 const STRIP_WIDTH: f64 = 1680.0;
 const LEGEND_WIDTH: f64 = 900.0;
 const LEGEND_HEIGHT: f64 = 54.0;
 
-/// Okabe and Ito's blue: whoever gets a part of the connection.
+/// Okabe and Ito's blue, for elements that get a share of the connection.
 const SERVED: &str = "#0072B2";
-/// How streams that are ready, streams that wait, and groups are drawn.
+/// The styles of ready streams, waiting streams, and groups.
 const READY: &str = r##"fill="#DCEBF7" stroke="#0072B2" stroke-width="1.8""##;
 const WAITING: &str =
     r##"fill="#ffffff" stroke="#8C8C8C" stroke-width="1.2" stroke-dasharray="4 3""##;
@@ -105,14 +105,14 @@ impl Trees {
         self.draw_box(svg, box_left, top, laid);
     }
 
-    /// Children of different ranks: each rank a band below the one that goes before it.
+    /// Draws children of different ranks: each rank is a band below the preceding one.
     fn draw_ranks(&self, svg: &mut Svg, left: f64, box_left: f64, below: f64, laid: &Laid<'_>) {
         let trunk = box_left + TRUNK;
         let bands = laid.bands.iter().map(|band| (band, below + band.top));
         for (band, top) in bands.clone() {
             draw_band(svg, left + TRUNK + layout::INDENT, top, band);
         }
-        // The served are drawn last, over the others.
+        // Served elements are drawn last, over the others.
         for is_served in [false, true] {
             for (band, top) in bands.clone() {
                 for line in &band.lines {
@@ -165,7 +165,7 @@ impl Trees {
         self.names.get(&element).cloned().unwrap_or_else(|| element.to_string())
     }
 
-    /// Which stream it is, unless its name says so, and what it carries, or else whether it is ready.
+    /// Describes a stream: its number, unless its name has it, and its content, otherwise whether it is ready.
     fn what(&self, node: &SnapshotNode) -> String {
         let Some(stream) = node.element.stream() else { return String::new() };
         let state = if node.ready { "ready" } else { "waiting" };
@@ -203,7 +203,7 @@ impl Trees {
     }
 }
 
-/// What a scheme calls the groups of a tree.
+/// A scheme's names for the groups of a tree.
 pub fn group_names(scheme: &Scheme, tree: &Snapshot) -> Vec<(Element, String)> {
     let names = tree.nodes.iter().filter_map(|node| match node.element {
         Element::Placeholder(id) => Some((node.element, (scheme.group_name)(id)?)),
@@ -227,7 +227,7 @@ fn draw_panel_title(svg: &mut Svg, left: f64, top: f64, width: f64, panel: &Tree
     }
 }
 
-/// What happened, in one line if that fits.
+/// The events, in one line if they fit.
 fn what_lines(panel: &TreePanel, width: f64) -> Vec<String> {
     let characters = characters(width);
     let one = panel.what.join("; ");
@@ -237,12 +237,12 @@ fn what_lines(panel: &TreePanel, width: f64) -> Vec<String> {
     panel.what.iter().map(|it| shorten(it, characters)).collect()
 }
 
-/// How many characters of small text fit.
+/// The number of small characters that fit.
 fn characters(width: f64) -> usize {
     to_usize(width / 6.0)
 }
 
-/// Name and weight, the share, and what it carries.
+/// Draws name and weight, the share, and the content.
 fn draw_texts(svg: &mut Svg, area: Area, node: &SnapshotNode, name: &str, what: &str) {
     let Area { left, top, .. } = area;
     let is_stream = node.element.stream().is_some();
@@ -266,7 +266,7 @@ fn draw_texts(svg: &mut Svg, area: Area, node: &SnapshotNode, name: &str, what: 
     }
 }
 
-/// From one point to the top of each box of a line.
+/// Draws lines from one point to the top of each box in a line.
 fn draw_fan(svg: &mut Svg, from: (f64, f64), left: f64, top: f64, line: &Line<'_>) {
     let bus = top - layout::LEVEL_GAP / 2.0;
     for is_served in [false, true] {
@@ -278,7 +278,7 @@ fn draw_fan(svg: &mut Svg, from: (f64, f64), left: f64, top: f64, line: &Line<'_
     }
 }
 
-/// From a trunk to the boxes of a line: to one from its left, to several from above.
+/// Draws lines from a trunk to the boxes in a line: to a single one from its left, to several from above.
 fn draw_branches(
     svg: &mut Svg,
     trunk: (f64, f64),
@@ -311,7 +311,7 @@ fn stroke(child: &Laid<'_>) -> String {
     }
 }
 
-/// What shares within one rank.
+/// Draws the frame around the elements that share within one rank.
 fn draw_band(svg: &mut Svg, left: f64, top: f64, band: &Band<'_>) {
     if band.is_shared() {
         let area = Area {
@@ -332,7 +332,7 @@ fn draw_ordinal(svg: &mut Svg, x: f64, y: f64, ordinal: usize) {
     svg.text(x, y + 3.6, Style::PLAIN.size(10.0).bold().middle(), &ordinal.to_string());
 }
 
-/// Along the bottom of a box, clear of its corners.
+/// Draws the share along the bottom of a box, clear of its corners.
 fn draw_share_bar(svg: &mut Svg, area: Area, share: f64) {
     const HEIGHT: f64 = 4.0;
     const INSET: f64 = 6.0;
@@ -347,7 +347,7 @@ fn draw_share_bar(svg: &mut Svg, area: Area, share: f64) {
     }
 }
 
-/// `33 %`; a small share is not written as 0 %.
+/// `33 %`; a small share is never written as 0 %.
 fn share_text(share: f64) -> String {
     match 100.0 * share {
         percent if percent > 0.0 && percent < 0.5 => "<1 %".to_owned(),

@@ -1,4 +1,4 @@
-//! A log of responses, a line each, which a thread of its own writes. A slow disk loses lines, but never delays a response.
+//! A log of responses, one line each, written by a separate thread. A slow disk loses lines, but never delays a response.
 
 mod line;
 
@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_chan
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// Nobody else reads addresses and paths of clients.
+/// Only the owner may read clients' addresses and paths.
 const MODE: u32 = 0o600;
 
 /// The observer that passes responses to the thread.
@@ -30,7 +30,7 @@ pub struct Writing {
     reopen: Reopen,
 }
 
-/// Makes the thread close its file and go on in a new one at the same path, because the old one has been moved away.
+/// Makes the thread close its file and continue in a new one at the same path, after the old one was moved away.
 #[derive(Clone)]
 pub struct Reopen {
     path: PathBuf,
@@ -39,7 +39,7 @@ pub struct Reopen {
 }
 
 impl Reopen {
-    /// Opens the path again. The next line goes there; if it cannot be opened, lines go on to the old file.
+    /// Reopens the path for the next line. If that fails, lines continue to go to the old file.
     pub fn reopen(&self) -> io::Result<()> {
         let file = open(&self.path)?;
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
@@ -52,7 +52,7 @@ impl Reopen {
 }
 
 impl AccessLog {
-    /// Begins to log to the end of a file; `-` is the standard output. `report` gets a line for each failure.
+    /// Begins to append to a file; `-` is the standard output. `report` gets a line for each failure.
     pub fn start(
         path: &Path,
         format: Format,
@@ -89,13 +89,13 @@ impl Observer for AccessLog {
 }
 
 impl Writing {
-    /// Makes the thread open its file again.
+    /// A handle that makes the thread reopen its file.
     pub fn reopener(&self) -> Reopen {
         self.reopen.clone()
     }
 
-    /// Waits until everything is written, after the [`AccessLog`] was dropped, but no longer than `patience`: nobody may
-    /// be reading a pipe. Returns whether everything is written.
+    /// Waits until everything is written, at most `patience`, because a pipe may have no reader. Call it after dropping the
+    /// [`AccessLog`]. Returns whether everything is written.
     pub fn finish(self, patience: Duration) -> bool {
         matches!(self.ended.recv_timeout(patience), Err(RecvTimeoutError::Disconnected))
     }
@@ -116,7 +116,7 @@ struct Writer {
     format: Format,
     lost: Arc<AtomicU64>,
     reopen: Reopen,
-    /// The last line could not be written, and the operator has been told.
+    /// The last line could not be written, and the operator has been notified.
     is_broken: bool,
     report: Box<dyn Fn(&str) + Send>,
 }
@@ -142,13 +142,13 @@ impl Writer {
         self.file.write_all(self.format.line(answered, now()).as_bytes())
     }
 
-    /// Tells the operator that lines are missing.
+    /// Notifies the operator that lines are missing.
     fn tell(&mut self, result: io::Result<()>) {
         let path = self.reopen.path.display();
         let lost = self.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
             (self.report)(&format!(
-                "{path}: {lost} lines are missing, because they came faster than they could be written"
+                "{path}: {lost} lines are missing, because they arrived faster than they could be written"
             ));
         }
         let was_broken = std::mem::replace(&mut self.is_broken, result.is_err());
@@ -156,7 +156,7 @@ impl Writer {
             && !was_broken
         {
             (self.report)(&format!("{path}: lines are missing: {error}"));
-            // What is buffered would fail again.
+            // Writing the buffered lines would fail again.
             self.reopen.reopen().ok();
         }
     }
@@ -265,7 +265,7 @@ mod tests {
         writer.run(&coming);
         writer.tell(Err(io::Error::other("again")));
         let expected = [
-            "/dev/full: 2 lines are missing, because they came faster than they could be written",
+            "/dev/full: 2 lines are missing, because they arrived faster than they could be written",
             "/dev/full: lines are missing: No space left on device (os error 28)",
         ];
         assert_eq!(*said.lock().expect("whole"), expected);

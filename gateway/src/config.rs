@@ -33,7 +33,7 @@ pub struct Config {
     pub site: ConfigSite,
     /// The scheme, by name.
     pub scheme: Option<String>,
-    /// The lines of the file at which it names its site and its scheme, whose values are looked up elsewhere.
+    /// The lines of the file at which it names its site and its scheme, which are looked up elsewhere.
     pub lines: ConfigLines,
     /// Files of schemes that are not built in.
     pub scheme_files: Vec<PathBuf>,
@@ -43,11 +43,11 @@ pub struct Config {
     pub directives: BTreeMap<String, Directive>,
     /// Rules for some paths, in order.
     pub routes: Vec<ConfigRoute>,
-    /// Which responses move between connections of a client; `None`: none does.
+    /// Which responses move between connections of a client; `None`: none.
     pub migration: Option<migration::Policy>,
     /// The load balancer before the server.
     pub load_balancer: Option<LoadBalancer>,
-    /// The proxies before the server whose word about clients counts.
+    /// The proxies in front of the server whose information about clients is trusted.
     pub proxies: Proxies,
     /// Limits of the server and of backends.
     pub limits: ConfigLimits,
@@ -107,7 +107,7 @@ impl ConfigRoute {
     }
 }
 
-/// The source that answers for a route in place of the site.
+/// The source that answers for a route instead of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigSource {
     /// A backend.
@@ -121,7 +121,7 @@ pub enum ConfigSource {
 pub struct ConfigScheme {
     /// Its name.
     pub name: String,
-    /// The line of the file at which it is named.
+    /// The line of the file that names it.
     pub line: usize,
 }
 
@@ -147,13 +147,12 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads a file; a relative `root`, and relative files, count from the file's own directory.
+    /// Reads a file. A relative `root` and other relative files count from the file's own directory.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         first(Self::found(path))
     }
 
-    /// Reads a file as far as it can be read, and finds everything that is wrong with it, in the order of its lines. `None`: nothing
-    /// can be read.
+    /// Reads a file as far as possible, and finds all mistakes in it, in the order of its lines. `None`: nothing can be read.
     pub fn check(path: &Path) -> (Option<Self>, Vec<ConfigError>) {
         let (config, mut wrong) = Self::found(path);
         wrong.sort_by_key(|it| match it {
@@ -163,7 +162,7 @@ impl Config {
         (config, wrong)
     }
 
-    /// The same in the order in which mistakes are found.
+    /// The same, with mistakes in the order in which they are found.
     fn found(path: &Path) -> (Option<Self>, Vec<ConfigError>) {
         let bytes = match named_files::read(path) {
             Ok(bytes) => bytes,
@@ -226,7 +225,7 @@ impl Config {
         config.lines = ConfigLines { site: places.of_served(), scheme: places.in_site("scheme") };
         let mut warnings = idle_beside;
         if config.migration.is_some_and(|it| it.after_bytes > 0 && !it.knows_sizes()) {
-            let cause = "after_bytes does nothing without size or blocking";
+            let cause = "after_bytes has no effect without size or blocking";
             warnings.push((places.in_migration("after_bytes"), cause.to_owned()));
         }
         for (index, route) in file.route.into_iter().enumerate() {
@@ -234,7 +233,7 @@ impl Config {
             if places.route_keys(index).all(|it| it == "path" || it == "host") {
                 warnings.push((
                     places.in_route(index, "path"),
-                    "the route says nothing: remove it".to_owned(),
+                    "the route has no keys: remove it".to_owned(),
                 ));
             }
         }
@@ -242,7 +241,7 @@ impl Config {
         if let Some(ca) = ca
             && !config.trust(&folder.join(ca))
         {
-            let cause = "upstream_ca does nothing without an https:// upstream";
+            let cause = "upstream_ca has no effect without an https:// upstream";
             warnings.push((places.in_site("upstream_ca"), cause.to_owned()));
         }
         if matches!(config.site, ConfigSite::Root(_)) {
@@ -274,7 +273,7 @@ impl Config {
         wrong.extend(mistakes.into_iter().map(|it| (places.of_wrong(index, &it), it.cause)));
     }
 
-    /// Makes all backends prove themselves by this file of certificate authorities. False: none has to prove itself.
+    /// Makes all backends prove their identity by this file of certificate authorities. Returns `false` if none needs to.
     fn trust(&mut self, ca: &Path) -> bool {
         let of_site = match &mut self.site {
             ConfigSite::Upstream(address) => Some(address),
@@ -371,20 +370,20 @@ impl Config {
 }
 
 impl KeyPositions<'_> {
-    /// Whether the `index`-th route says anything about pushes and hints.
+    /// Whether the route at `index` sets anything about pushes and hints.
     fn pushes(&self, index: usize) -> bool {
         self.route_keys(index).any(|it| !OTHER_KEYS.contains(&it))
     }
 }
 
 impl File {
-    /// The keys about a backend that do nothing: the line of each, and why.
+    /// The keys about a backend that have no effect: the line of each, and why.
     fn idle_beside(&self, places: &KeyPositions<'_>) -> Vec<(usize, String)> {
         let mut idle = Vec::new();
         let mut look = |said: [bool; 2], has_upstream: bool, line: &dyn Fn(&str) -> usize| {
             for (key, is_said) in ["websockets", "compress"].into_iter().zip(said) {
                 if is_said && !has_upstream {
-                    let why = format!("{key} does nothing without an upstream beside it");
+                    let why = format!("{key} has no effect without an upstream beside it");
                     idle.push((line(key), why));
                 }
             }
@@ -400,7 +399,7 @@ impl File {
 }
 
 impl FileRoute {
-    /// Where the route sends clients. It does nothing beside.
+    /// The target of the route's redirect. Such a route must not set anything else.
     fn redirected(&mut self) -> Result<Option<Redirect>, RouteMistake> {
         let sources = [
             ("root", self.root.is_some()),
@@ -455,15 +454,15 @@ impl FileSite {
 fn first((config, wrong): (Option<Config>, Vec<ConfigError>)) -> Result<Config, ConfigError> {
     match wrong.into_iter().next() {
         Some(error) => Err(error),
-        // There is a mistake wherever nothing can be read.
+        // If nothing can be read, there is a mistake.
         None => Ok(config.unwrap_or_else(|| Config::of(ConfigSite::Pages(Vec::new())))),
     }
 }
 
-/// The source that answers; no page if it is wrong.
+/// The source that answers; an empty list of pages if it is wrong.
 fn served(site: FileSite, places: &KeyPositions<'_>, wrong: &mut Vec<Mistake>) -> ConfigSite {
     site.served().unwrap_or_else(|cause| {
-        // Of a key with a bad value it is known that it is missing.
+        // A key with a bad value is present all the same.
         let is_known =
             |it: &Mistake| ["root", "page", "upstream"].iter().any(|key| it.1.starts_with(key));
         if !wrong.iter().any(is_known) {
@@ -473,7 +472,7 @@ fn served(site: FileSite, places: &KeyPositions<'_>, wrong: &mut Vec<Mistake>) -
     })
 }
 
-/// The value, unless it is wrong.
+/// Returns the value, or records the mistake.
 fn kept<T>(read: Result<T, RouteMistake>, wrong: &mut Vec<RouteMistake>) -> Option<T> {
     read.map_err(|it| wrong.push(it)).ok()
 }
@@ -482,7 +481,7 @@ fn kept<T>(read: Result<T, RouteMistake>, wrong: &mut Vec<RouteMistake>) -> Opti
 #[derive(Debug)]
 struct RouteMistake {
     key: &'static str,
-    /// Where the key's value is a table: the key in it.
+    /// If the key's value is a table: the key in it.
     entry: Option<String>,
     cause: String,
 }
@@ -533,7 +532,7 @@ mod tests {
         assert!(!read("[site]\nupstream = \"http://a\"\n").takes_websockets());
         let warned = |text: &str, line: u8| {
             let idle = read(text);
-            let why = "websockets does nothing without an upstream beside it";
+            let why = "websockets has no effect without an upstream beside it";
             assert!(!idle.takes_websockets());
             assert_eq!(idle.warnings, [format!("x.toml: line {line}: {why}")]);
         };
@@ -609,7 +608,7 @@ mod tests {
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\nhost = \"a.test:443\"\npath = \"/\"",
-                "x.toml: line 4: host \"a.test:443\" must have no scheme, port or path: write \"a.test\"",
+                "x.toml: line 4: host \"a.test:443\" must not have a scheme, port or path: write \"a.test\"",
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\npath = \"/*\"\nscheme = \"rr\"",
@@ -633,11 +632,11 @@ mod tests {
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\nhost = \"::1\"\npath = \"/\"",
-                "x.toml: line 4: host \"::1\": an IPv6 address stands in brackets: write \"[::1]\"",
+                "x.toml: line 4: host \"::1\": an IPv6 address needs brackets: write \"[::1]\"",
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\nhost = \"https://[::1]:443/x\"\npath = \"/\"",
-                "x.toml: line 4: host \"https://[::1]:443/x\" must have no scheme, port or path: write \"[::1]\"",
+                "x.toml: line 4: host \"https://[::1]:443/x\" must not have a scheme, port or path: write \"[::1]\"",
             ),
             (
                 "[site]\nroot = \"a\"\n[[route]]\nhost = \"a b\"\npath = \"/\"",
@@ -663,7 +662,7 @@ mod tests {
                 "{site}[[route]]\npath = \"/\"\n[route.resource.\"/a\"]\nurgency = 1"
             ))
         };
-        let expected = "x.toml: line 3: directives do nothing unless signals = \"override\"";
+        let expected = "x.toml: line 3: directives have no effect unless signals = \"override\"";
         assert_eq!((directed("ignore").as_str(), directed("obey").as_str()), (expected, expected));
         assert_eq!(directed("override"), "");
         let told = |site: &str, page: &str| {
@@ -671,21 +670,21 @@ mod tests {
             warnings(&format!("{site}[route.resource.\"/a\"]\nfacts = \"in-head\""))
         };
         let (obey, ignore) = ("signals = \"obey\"\n", "signals = \"ignore\"\n");
-        let expected = "x.toml: line 3: facts of resources do nothing where signals = \"obey\"";
+        let expected = "x.toml: line 3: facts of resources have no effect where signals = \"obey\"";
         assert_eq!((told(obey, "").as_str(), told(obey, obey).as_str()), (expected, expected));
         assert_eq!([told(obey, ignore), told(ignore, obey), told("", "")], [""; 3]);
         let idle = warnings("[site]\nroot = \"a\"\n[[route]]\nhost = \"a\"\npath = \"/\"");
-        assert_eq!(idle, "x.toml: line 5: the route says nothing: remove it");
+        assert_eq!(idle, "x.toml: line 5: the route has no keys: remove it");
         let told = warnings(
             "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nearly_hints = \"learn\"\npush_gate = \"strict\"\n\
              max_concurrent_pushes = 3\nclient_has = [\"conditional\"]",
         );
-        let nothing = "does nothing, because this route pushes nothing";
+        let nothing = "has no effect, because this route pushes nothing";
         let expected = [
             format!("x.toml: line 6: push_gate {nothing}"),
             format!("x.toml: line 7: max_concurrent_pushes {nothing}"),
             format!("x.toml: line 8: client_has {nothing}"),
-            "x.toml: line 5: early_hints does nothing: it needs the fields of a backend, and no backend answers here"
+            "x.toml: line 5: early_hints has no effect: it needs the fields of a backend, and no backend answers here"
                 .to_owned(),
         ];
         assert_eq!(told, expected.join("\n"));
@@ -693,8 +692,7 @@ mod tests {
             "[site]\nroot = \"a\"\n[[route]]\npath = \"/\"\nearly_hints = [\"</a>; rel=preload\"]";
         assert_eq!(
             warnings(hinting),
-            "x.toml: line 5: early_hints does nothing for files, which are ready at once: add early_hints_for_files = true to send \
-             them all the same"
+            "x.toml: line 5: early_hints has no effect for files, which are ready at once: add early_hints_for_files = true to send them anyway"
         );
         let learning = "[[route]]\npath = \"/\"\nearly_hints = \"learn\"";
         assert_eq!(warnings(&format!("[site]\nupstream = \"http://a\"\n{learning}")), "");
@@ -719,7 +717,7 @@ mod tests {
         let validating =
             |has: &str| pushing(&format!("push = [\"/a\"]\npush_not_modified = true\n{has}"));
         let expected =
-            "x.toml: line 6: push_not_modified does nothing, because nothing reports stale copies";
+            "x.toml: line 6: push_not_modified has no effect, because nothing reports stale copies";
         for has in ["", "client_has = [\"conditional\"]"] {
             assert!(validating(has).starts_with(expected), "{has}");
         }
@@ -737,7 +735,7 @@ mod tests {
         let size = Some(migration::SizeRule { above_bytes: 1_000_000, beside: 1 });
         let expected = migration::Policy { size, after_bytes: 9, ..migration::Policy::default() };
         assert_eq!((config.migration, config.warnings), (Some(expected), Vec::new()));
-        let idle = "x.toml: line 4: after_bytes does nothing without size or blocking";
+        let idle = "x.toml: line 4: after_bytes has no effect without size or blocking";
         assert_eq!(read("after_bytes = 9").expect("usable").warnings, [idle]);
         let error = read("size = { above_bytes = 1 }").expect_err("beside is missing").to_string();
         assert_eq!(error, "x.toml: line 4: missing field `beside`");
@@ -791,7 +789,7 @@ mod tests {
         assert_eq!((config.routes[0].upstream(), config.warnings.len()), (Some(&trusting), 0));
         let text = text.replace("https", "http");
         let config = Config::parse(&text, Path::new("x.toml")).expect("a configuration");
-        let expected = "x.toml: line 3: upstream_ca does nothing without an https:// upstream";
+        let expected = "x.toml: line 3: upstream_ca has no effect without an https:// upstream";
         assert_eq!(config.warnings, [expected]);
     }
 
@@ -863,7 +861,7 @@ mod tests {
         assert!(error.contains("x.toml: line 6: "), "{error}");
         assert!(error.contains("push_graph: node \"/a>;x\": write < and > as %3C"), "{error}");
         let error = parse("/").expect_err("another page's").to_string();
-        let expected = "x.toml: line 6: push_graph is for the page \"/shop/index.html\" and does not know \"/\"";
+        let expected = "x.toml: line 6: push_graph is for the page \"/shop/index.html\" and does not contain \"/\"";
         assert!(error.contains(expected), "{error}");
         let config = parse("/shop/").expect("the same document");
         let known =

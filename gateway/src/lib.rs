@@ -1,8 +1,8 @@
 //! The sources behind the server: files and backends under the rules of an operator, over HTTP/3 and, on a thread of its own,
 //! HTTP/2 and HTTP/1.1.
 //!
-//! [`site::RuledSite`] is the [`server::site::Site`] that a [`server::Server`] asks. [`serve_tcp`] asks it beside that server.
-//! [`Config`] is the operator's file.
+//! [`site::RuledSite`] is the [`server::site::Site`] that a [`server::Server`] uses. [`serve_tcp`] uses it beside that
+//! server. [`Config`] is the operator's file.
 
 pub mod access_log;
 mod config;

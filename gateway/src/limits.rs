@@ -1,45 +1,44 @@
-//! Every limit on what a client or a backend can make this gateway hold, besides the server's ([`server::limits`], [`server::account::ROWS`]).
+//! Every limit on the memory that a client or a backend can cost this gateway, besides the server's ([`server::limits`],
+//! [`server::account::ROWS`]).
 
 use server::limits::{HEAD_FIELDS, descriptors};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Limits of a backend. Beyond a limit the server answers in the backend's place. The times are shorter than the idle
-/// timeout of a connection ([`server::Limits::idle`], about the same in browsers), so that a waiting client gets this answer and
-/// not a timeout.
+/// Limits of a backend. Beyond a limit, the server answers in the backend's place. The times are shorter than a connection's idle timeout
+/// ([`server::Limits::idle`], about the same in browsers), so that a waiting client gets this answer, not a timeout.
 #[derive(Debug, Clone)]
 pub struct UpstreamLimits {
-    /// Requests under way to the backend at a time, and as many again whose bodies are still to come. A client may have as many
-    /// of either as there are places free, which is half of what the others leave.
+    /// Requests in progress at the backend, and the same number of uploads whose bodies are incomplete. A client may use as many slots of
+    /// either kind as are free: half of the slots that the others leave.
     pub requests: usize,
-    /// Requests under way beside these that the backend has not answered within a second, or whose responses last longer than 0.2 s:
-    /// event streams, long polls, downloads by slow clients. Also no more than an eighth of the descriptors that the process may have. A client
-    /// may have as many as there are places free; those beyond it keep the places that they have until others wait for one.
+    /// Additional requests in progress that the backend has not answered within a second, or whose responses take longer than 0.2 s: event
+    /// streams, long polls, downloads by slow clients. Also at most an eighth of the process's descriptors. A client may use as many slots
+    /// as are free; requests beyond that keep their slots until others wait for one.
     pub slow: usize,
-    /// Requests of either kind that wait for a place; beyond it the answer is 503. A client's share of it is as large.
+    /// Requests of either kind that wait for a slot; beyond it the answer is 503. A client's share is as large.
     pub waiting: usize,
-    /// How long a request waits for a place; beyond it the answer is 503.
+    /// How long a request waits for a slot; beyond it the answer is 503.
     pub queue: Duration,
-    /// How long connecting may take.
+    /// The deadline of connecting.
     pub connect: Duration,
-    /// How long the head of a response may take; beyond it the answer is 504.
+    /// The deadline of a response's head; beyond it the answer is 504.
     pub answer: Duration,
-    /// How long a body may stand still, at the backend or on its way from the client. A client that makes the backend wait gets time
-    /// back by the bytes that it sends or takes, 1 s for 1 KiB. Once the backend answers, both bodies together may stand
-    /// still for this long.
+    /// The longest pause of a body, at the backend or on its way from the client. A client that makes the backend wait earns time with the
+    /// bytes that it sends or takes, 1 s for 1 KiB. Once the backend answers, this applies to both bodies together.
     pub idle: Duration,
-    /// How long a response may stand still on its way to the client. It is longer than a client may take no credit
-    /// ([`server::Limits::stalled`]), because a response may also wait behind others of the client.
+    /// The longest pause of a response on its way to the client. It exceeds the time without credit ([`server::Limits::stalled`]), because
+    /// a response may also wait for the client's other responses.
     pub unread: Duration,
-    /// WebSockets that are open at a time. A client may have as many as there are places free; beyond it the answer is 503.
+    /// Open WebSockets. A client may have as many as there are free slots; beyond it the answer is 503.
     pub tunnels: usize,
-    /// How long a WebSocket may be silent in both directions; beyond it both ends are closed. nginx's `proxy_read_timeout` is as
-    /// long.
+    /// The longest silence of a WebSocket in both directions; beyond it both ends are closed. nginx's `proxy_read_timeout` has the same
+    /// default.
     pub tunnel_idle: Duration,
     /// The most bytes of a response's head; beyond it the answer is 502.
     pub header_bytes: usize,
-    /// The most bytes of a request's body; beyond it the answer is 413, at once if the request says its length. Apache's
-    /// `LimitRequestBody` is as large.
+    /// The most bytes of a request's body; beyond it the answer is 413, at once if the request states its length. Apache's
+    /// `LimitRequestBody` has the same default.
     pub upload_bytes: u64,
 }
 
@@ -62,123 +61,121 @@ impl Default for UpstreamLimits {
     }
 }
 
-/// Connections over TCP at a time, each of which has a descriptor: a quarter of those that the process may have. QUIC's have
-/// none, and files take half.
+/// The most TCP connections, each of which needs a descriptor: a quarter of the process's. QUIC connections need none, and files take half.
 pub(crate) fn tcp_connections() -> usize {
     descriptors() / 4
 }
 
-/// Slow responses of a backend at a time, each of which may have a descriptor: an eighth of those that the process may have.
+/// The most slow responses from a backend, each of which may need a descriptor: an eighth of the process's.
 pub(crate) fn backend_connections() -> usize {
     descriptors() / 8
 }
 
-/// Memory for decoded heads that a byte of an incomplete HTTP/2 head takes: it may be a field, in the
-/// library's table.
+/// The memory for decoded heads that a byte of an incomplete HTTP/2 head may cost: a field in the library's table.
 pub(crate) const UNFINISHED_BYTE_BYTES: usize = 80;
-/// The most that such a head takes. The library keeps no more fields than a head may have.
+/// The most memory that such a head costs. The library keeps no more fields than a head may have.
 pub(crate) const UNFINISHED_HEAD_BYTES: usize = 256 << 10;
-/// Bytes that one connection of HTTP/2 reads before others have their turn, or before its requests are looked at.
+/// The most bytes that an HTTP/2 connection reads before others have their turn, or before its requests are processed.
 pub(crate) const TURN_BYTES: usize = 4 << 10;
-/// The same of heads: few of them, because a thousand bytes can be a thousand fields, and none of them are counted before.
+/// The same for heads. It is small, because a thousand bytes can be a thousand fields, which are counted only afterwards.
 pub(crate) const HEAD_TURN_BYTES: usize = 1 << 10;
 
-/// Fields of a head over HTTP/2 that cost nothing: more than any browser sends. A byte of a head that the library refused counts as
-/// a field.
+/// Fields of an HTTP/2 head that are not charged: more than any browser sends. A byte of a head that the library rejected counts as a
+/// field.
 pub(crate) const FREE_FIELDS: usize = 100;
-/// How long a connection is not read for further fields, which take a thread of these connections 0.15 us each; one that would have to wait for longer is closed. So one whose client is gone
-/// does not stay for long.
+/// The longest pause in reading a connection because of its fields, each of which costs a thread of these connections 0.15 us. A connection
+/// that would have to pause longer is closed, so that it does not outlive its client for long.
 pub(crate) const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// Turns that a handshake takes of a client whose heads were refused too often ([`server::Limits::nuisances`]).
+/// The turns charged for a handshake to a client whose heads were rejected too often ([`server::Limits::nuisances`]).
 pub(crate) const NUISANCE_TURNS: u64 = 10;
 
-/// Tasks over TCP that run before sockets are looked at.
+/// Tasks over TCP that run before sockets are polled.
 pub(crate) const TURN_TASKS: u32 = 16;
-/// Bytes of a head of HTTP/2 that count as one more nuisance, where the library refuses it. Bytes of trailers always count.
+/// The bytes of a rejected HTTP/2 head that count as one more nuisance. Bytes of trailers always count.
 pub(crate) const REFUSED_BYTES: usize = 256;
 
-/// The most bytes in a record of TLS (RFC 8446, 5.1).
+/// The most bytes in a TLS record (RFC 8446, 5.1).
 pub(crate) const RECORD_BYTES: usize = 16 << 10;
-/// Bytes of a response that go to a connection over TCP at once: what fits into a record of TLS with the head of its frame, and with
-/// the head of the response. A client that does not take as much within [`server::Limits::stalled`] is given up.
+/// The bytes of a response that are written to a TCP connection at once: as many as fit into a TLS record with the head of its frame and
+/// the head of the response. A client that does not take as much within [`server::Limits::stalled`] is disconnected.
 pub(crate) const PIECE_BYTES: usize = RECORD_BYTES - 256;
-/// The fewest bytes for which a response of HTTP/2 has a turn, unless it has no more.
+/// The fewest bytes for which an HTTP/2 response has a turn, unless it has no more.
 pub(crate) const LEAST_PIECE_BYTES: usize = 4 << 10;
-/// How often in a row the system must take a piece as soon as it is asked, before it gets several at once. A link of 5 Mbit/s does not.
+/// How often in a row the system must accept a piece immediately before a connection gets several at once. A link of 5 Mbit/s does not.
 pub(crate) const PROMPT_ROOMS: u32 = 4;
-/// Requests of a connection that have not come and whose priorities are remembered. Beyond it, the lowest stream's is forgotten.
+/// The most requests of a connection whose priorities are stored before they arrive. Beyond it, the lowest stream's priority is dropped.
 pub(crate) const EARLY_UPDATES: usize = 256;
-/// Bytes of a frame of HTTP/2 that says something about order; a longer one says nothing.
+/// The longest HTTP/2 frame about order, in bytes; a longer one is ignored.
 pub(crate) const SIGNAL_BYTES: usize = 256;
-/// Bytes in TLS that wait for one connection until the system has them all.
+/// TLS bytes that wait for one connection until the system takes all of them.
 pub(crate) const GATHERED_BYTES: usize = 64 << 10;
-/// Pieces of files that wait for one connection over TCP.
+/// The most pieces of files that wait for one TCP connection.
 pub(crate) const WAITING_PIECES: usize = 8;
-/// Requests of HTTP/2 at once on a connection: as many as RFC 9113, 6.5.2 recommends at least.
+/// Concurrent HTTP/2 requests on a connection: the minimum that RFC 9113, 6.5.2 recommends.
 pub(crate) const HTTP2_STREAMS: u32 = 100;
 
-/// How long a connection of HTTP/2 without responses is kept for its client when the server ends.
+/// How long an HTTP/2 connection without responses is kept for its client when the server shuts down.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(1);
-/// Bytes of the header by which a proxy says whose a connection is, behind its first 16.
+/// The most bytes of a PROXY header, after its first 16.
 pub(crate) const PROXY_HEADER_BYTES: usize = 2 << 10;
-/// Bytes that the head of a request over TCP may take, with what belongs to it.
+/// The most bytes of a request's head over TCP, with its related memory.
 pub(crate) const HEAD_BYTES: u64 = 8 << 10;
-/// Bytes that wait unsent in the system for one connection over TCP, unless the operator says otherwise.
+/// Unsent bytes in the system for one TCP connection, unless the operator configures it.
 pub(crate) const UNSENT_BYTES: u32 = 16 << 10;
-/// Ranges of a request that are looked at; with more, the whole is sent (RFC 9110, 14.2).
+/// The most ranges of a request that are processed; with more, the whole body is sent (RFC 9110, 14.2).
 pub(crate) const RANGES: usize = 32;
-/// Bytes of a file that is compressed while its client waits: smaller ones become no smaller, larger ones take too long.
+/// Sizes of files that are compressed while the client waits: smaller files do not shrink, and larger ones take too long.
 pub(crate) const COMPRESSIBLE_BYTES: RangeInclusive<u64> = 256..=16 << 20;
-/// Bytes of a file that is compressed at once, in about two milliseconds. A thread compresses larger ones, one after another.
+/// The largest file that is compressed immediately, in about two milliseconds. A thread compresses larger ones, one after another.
 pub(crate) const COMPRESSED_AT_ONCE_BYTES: u64 = 64 << 10;
 /// Bytes of compressed files that are kept.
 pub(crate) const COMPRESSED_BYTES: u64 = 32 << 20;
-/// Bytes of files that are compressed at once; further ones are sent as they are. Otherwise a client that cycles
-/// through more files than are kept would have them compressed again and again.
+/// Bytes of files that may be compressed at once; further ones are sent uncompressed. Otherwise a client that cycles through more files
+/// than the cache holds would force endless recompression.
 pub(crate) const COMPRESSION_BYTES: u32 = 16 << 20;
-/// Such bytes that are allowed again each second.
+/// The bytes by which this allowance grows each second.
 pub(crate) const COMPRESSION_BYTES_PER_SECOND: u32 = 4 << 20;
-/// Memory of what compresses a backend's response.
+/// The memory of an encoder for a backend's response.
 pub(crate) const ENCODER_BYTES: usize = 1 << 20;
-/// How long a connection or a stream over TCP is read whose response came before the end of its request.
+/// How long a TCP connection or stream is read whose response ended before its request.
 pub(crate) const LINGERING: Duration = Duration::from_secs(30);
 /// The same, if its client is silent.
 pub(crate) const LINGERING_SILENCE: Duration = Duration::from_secs(5);
-/// Bytes that are read of it: as many as a body may have that somebody wants ([`UpstreamLimits::upload_bytes`]).
+/// Bytes that are read from it: as many as an accepted body may have ([`UpstreamLimits::upload_bytes`]).
 pub(crate) const LINGERING_BYTES: usize = 1 << 30;
-/// Without descriptors, the time until the next attempt to accept a connection.
+/// The pause before the next attempt to accept a connection when descriptors have run out.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long a file is served as it was found, before it is looked at again.
+/// How long a file is served from memory before it is checked again.
 pub(crate) const FILE_IS_FRESH: Duration = Duration::from_secs(1);
-/// Memory for a kept file beside its bytes and its path.
+/// The memory of a kept file besides its bytes and its path.
 pub(crate) const KEPT_FILE_BYTES: u64 = 512;
-/// How long a request's body is awaited before its backend is asked: one that is here wholly by then goes on with its length, which
-/// some backends need. A client that waits for an answer before it sends more waits this much longer.
+/// How long the server waits for a request's body before it forwards the request. A body that is complete by then is sent with its length,
+/// which some backends need. A client that waits for an answer before it sends more waits this much longer.
 pub(crate) const WHOLE_BODY_WITHIN: Duration = Duration::from_millis(20);
-/// How long a request that its backend does not answer takes a place from others ([`UpstreamLimits::slow`]).
+/// How long an unanswered request occupies an ordinary slot before it counts as slow ([`UpstreamLimits::slow`]).
 pub(crate) const UNANSWERED: Duration = Duration::from_secs(1);
-/// How long one does from its answer on, unless that says that it is a stream of events. A small response has ended by then, and its
-/// connection serves the next request.
+/// How long an answered request does, unless the response is a stream of events. A small response has ended by then, and its connection
+/// serves the next request.
 pub(crate) const ANSWERED: Duration = Duration::from_millis(200);
-/// The least rate at which a client that makes a backend wait must take a response or send a request. Browsers on the
-/// slowest networks are ten times as fast.
+/// The minimum rate at which a client that makes a backend wait must take a response or send a request. Browsers on the slowest networks
+/// are ten times as fast.
 pub(crate) const PROGRESS_BYTES_PER_SECOND: f64 = 1024.0;
 /// Bytes of a response that an HTTP/2 backend may send before a client takes them.
 pub(crate) const HTTP2_STREAM_BYTES: u32 = 256 << 10;
-/// Fields in a head that a backend may send: as many as a client's. Its bytes have a limit of their own.
+/// The most fields in a backend's head: the same as for clients. Its bytes have a separate limit.
 pub(crate) const BACKEND_FIELDS: usize = HEAD_FIELDS;
-/// Resources whose last answers from backends are remembered.
+/// The most resources whose last backend answers are stored.
 pub(crate) const REMEMBERED_RESOURCES: usize = 4096;
-/// The longest host and path that are remembered, in bytes.
+/// The longest host and path that are stored, in bytes.
 pub(crate) const REMEMBERED_KEY_BYTES: usize = 2048;
-/// The most bytes of the fields that are remembered of an answer.
+/// The most bytes of an answer's fields that are stored.
 pub(crate) const REMEMBERED_FIELD_BYTES: usize = 4096;
 /// The most `Link` values that a policy adds to a response.
 pub(crate) const ADDED_LINKS: usize = 64;
-/// The most bytes of those values: clients limit the size of a head.
+/// The most bytes of those values, because clients limit the size of a head.
 pub(crate) const ADDED_LINKS_BYTES: usize = 8 << 10;
-/// Lines of an access log that wait for a slow disk; others are lost and counted.
+/// The most lines of an access log that wait for a slow disk; others are lost and counted.
 pub(crate) const ACCESS_LOG_LINES: usize = 4096;
 
 #[cfg(test)]
@@ -187,7 +184,7 @@ mod tests {
     use server::account::{Limit, ROWS, Row, Scope, table};
     use server::{FileLimits, Limits};
 
-    /// The limits on clients that this crate keeps beside those under which they are charged ([`server::account::ROWS`]).
+    /// The limits on clients that this crate enforces, besides those in [`server::account::ROWS`].
     const OWN_ROWS: [Row; 9] = [
         Row {
             what: "connections",
@@ -206,7 +203,7 @@ mod tests {
             beyond: "the client waits",
         },
         Row {
-            what: "requests that are taken back before the server has seen them",
+            what: "requests that are cancelled before the server has seen them",
             over: "HTTP/2",
             scope: Scope::Connection,
             limit: Limit::Written(|it| it.streams.to_string()),
@@ -290,7 +287,7 @@ mod tests {
         }
     }
 
-    // The text of a row relies on this value.
+    // The text of a row states this value.
     const _: () = assert!(ENCODER_BYTES == 1 << 20);
 
     #[test]

@@ -1,8 +1,8 @@
-//! The authority of a request: the host that is asked, and perhaps a port (RFC 3986, 3.2).
+//! The authority of a request: the requested host, and perhaps a port (RFC 3986, 3.2).
 
 use std::net::Ipv6Addr;
 
-/// The host of an authority, without its port. An IPv6 address keeps its brackets: `[::1]` of `[::1]:443`.
+/// The host of an authority, without its port. An IPv6 address keeps its brackets: `[::1]` from `[::1]:443`.
 pub fn host(authority: &str) -> &str {
     let address_end = authority.rfind(']').map_or(0, |bracket| bracket + 1);
     match authority[address_end..].split_once(':') {
@@ -11,8 +11,8 @@ pub fn host(authority: &str) -> &str {
     }
 }
 
-/// Whether this is a host with or without a port, as a request may name it: a name, an IPv4 address, or an IPv6 address in
-/// brackets, without user information (RFC 3986, 3.2; RFC 9114, 4.3.1).
+/// Whether this is a valid host, with or without a port: a name, an IPv4 address, or an IPv6 address in brackets, without
+/// user information (RFC 3986, 3.2; RFC 9114, 4.3.1).
 pub fn is_authority(authority: &str) -> bool {
     let host = host(authority);
     let port = authority[host.len()..].strip_prefix(':').unwrap_or_default();
@@ -27,7 +27,7 @@ fn is_host(host: &str) -> bool {
     }
 }
 
-/// A `reg-name` (RFC 3986, 3.2.2). Every IPv4 address is one, too.
+/// Whether this is a `reg-name` (RFC 3986, 3.2.2). Every IPv4 address is one, too.
 fn is_registered_name(mut name: &[u8]) -> bool {
     loop {
         name = match name {

@@ -1,7 +1,7 @@
 //! The frame of Patrick Meenan's bucket byte: a stream ID and the byte.
 //!
-//! The proposal (2019) defines the byte and leaves its frame open. Its two revisions read the byte
-//! differently, so each has its own frame type ([`crate::Extension`]).
+//! The proposal (2019) defines the byte and leaves its frame open. Its two revisions interpret the
+//! byte differently, so each has its own frame type ([`crate::Extension`]).
 
 use crate::StreamId;
 use crate::error::{Code, Error};

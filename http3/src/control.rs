@@ -10,7 +10,7 @@ use crate::{Extension, Limits, PushId, Role, Settings, StreamId, bucket_frame};
 use schedulers::Priority;
 use std::collections::BTreeSet;
 
-/// Bytes of the longest varint: no frame of one ID is longer.
+/// The length of the longest varint; no frame with a single ID is longer.
 const ID_BYTES_MAX: u64 = 8;
 
 #[derive(Debug)]
@@ -26,11 +26,11 @@ pub(crate) struct Control {
 struct Rules {
     role: Role,
     offered: BTreeSet<Extension>,
-    /// Empty until the peer's settings come.
+    /// Empty until the peer's settings arrive.
     in_use: BTreeSet<Extension>,
     settings_begun: bool,
     announcement_begun: bool,
-    /// The frames of an extension that the session's owner has: their type, and their longest payload.
+    /// The frames of an extension that the session's owner accepts: their type, and their longest payload.
     accepted: Option<(u64, u64)>,
 }
 
@@ -42,13 +42,13 @@ pub(crate) enum Message {
     CancelPush(u64),
     PreferredScheme(String),
     PrioritySignal(PrioritySignal),
-    /// A `PRIORITY_UPDATE` and its field value as it came.
+    /// A `PRIORITY_UPDATE` and its raw field value.
     Update(PrioritySignal, String),
     /// A frame that the session's owner accepts: its type and payload.
     Accepted(u64, Vec<u8>),
 }
 
-/// A priority signal, before a check that its subject can exist.
+/// A priority signal, before checking that its subject can exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PrioritySignal {
     Priority(StreamId, Priority),
@@ -144,7 +144,8 @@ impl Control {
         }
     }
 
-    /// GOAWAY names a request to a client and a push to a server. The ID may only go down (RFC 9114, 5.2 and 7.2.6).
+    /// Handles GOAWAY, which names a request to a client and a push to a server. The ID may only decrease (RFC 9114,
+    /// 5.2 and 7.2.6).
     fn take_goaway(&mut self, id: u64) -> Result<Message, Error> {
         if self.rules.role == Role::Client && !id.is_multiple_of(4) {
             return Code::Id.fail("GOAWAY does not name a request stream (RFC 9114, 7.2.6)");
@@ -225,7 +226,7 @@ impl Rules {
 }
 
 impl Extension {
-    /// Keeps a frame, unless it is longer than it can be.
+    /// Keeps a frame, unless it exceeds its maximum length.
     pub(crate) fn admit(self, length: u64) -> Result<Treatment, Error> {
         if length <= self.payload_bytes_max() {
             return Ok(Treatment::Keep);

@@ -1,4 +1,4 @@
-//! Errors of the peer: a code for the wire, and a reason for the reader.
+//! Protocol errors by the peer: a code for the wire, and a reason for the reader.
 
 use schedulers::StreamId;
 
@@ -6,7 +6,7 @@ use schedulers::StreamId;
 macro_rules! codes {
     ($($code:ident = $value:literal, $name:literal, $meaning:literal;)*) => {
         /// The error codes of HTTP/3 and QPACK, with their values on the wire (RFC 9114, 8.1; RFC 9204, 6). A session
-        /// raises only those that accuse the peer; the owner of the connection uses the others.
+        /// raises only errors that the peer has caused; the owner of the connection uses the others.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Code {
             $(#[doc = concat!("`", $name, "`: ", $meaning)] $code = $value,)*
@@ -26,19 +26,19 @@ macro_rules! codes {
 }
 
 codes! {
-    NoError = 0x0100, "H3_NO_ERROR", "the connection or stream is closed, and all is well.";
+    NoError = 0x0100, "H3_NO_ERROR", "the connection or stream is closed without an error.";
     GeneralProtocol = 0x0101, "H3_GENERAL_PROTOCOL_ERROR", "nothing more specific fits.";
-    Internal = 0x0102, "H3_INTERNAL_ERROR", "our side cannot go on.";
+    Internal = 0x0102, "H3_INTERNAL_ERROR", "our side cannot continue.";
     StreamCreation = 0x0103, "H3_STREAM_CREATION_ERROR", "a stream that must not be opened.";
     ClosedCriticalStream = 0x0104, "H3_CLOSED_CRITICAL_STREAM", "a control or QPACK stream ended.";
     FrameUnexpected = 0x0105, "H3_FRAME_UNEXPECTED", "a frame at the wrong time or on the wrong stream.";
     Frame = 0x0106, "H3_FRAME_ERROR", "a frame whose length or layout is wrong.";
-    ExcessiveLoad = 0x0107, "H3_EXCESSIVE_LOAD", "a limit of [`crate::Limits`] was passed.";
-    Id = 0x0108, "H3_ID_ERROR", "a stream ID or push ID that cannot be.";
-    Settings = 0x0109, "H3_SETTINGS_ERROR", "a SETTINGS frame that says something forbidden.";
+    ExcessiveLoad = 0x0107, "H3_EXCESSIVE_LOAD", "a limit of [`crate::Limits`] was exceeded.";
+    Id = 0x0108, "H3_ID_ERROR", "an impossible stream ID or push ID.";
+    Settings = 0x0109, "H3_SETTINGS_ERROR", "a SETTINGS frame with forbidden contents.";
     MissingSettings = 0x010a, "H3_MISSING_SETTINGS", "the control stream did not begin with SETTINGS.";
     RequestRejected = 0x010b, "H3_REQUEST_REJECTED", "a server did nothing with the request; it may be sent again.";
-    RequestCancelled = 0x010c, "H3_REQUEST_CANCELLED", "the request or its response is not wanted any more.";
+    RequestCancelled = 0x010c, "H3_REQUEST_CANCELLED", "the request or its response is no longer wanted.";
     RequestIncomplete = 0x010d, "H3_REQUEST_INCOMPLETE", "a request ended before its header section.";
     Message = 0x010e, "H3_MESSAGE_ERROR", "a malformed request or response.";
     Connect = 0x010f, "H3_CONNECT_ERROR", "the connection behind a CONNECT request failed.";
@@ -98,13 +98,13 @@ impl Error {
         self.code
     }
 
-    /// The stream in error. `None`: the whole connection is.
+    /// The stream in error. `None`: the whole connection.
     pub fn stream(&self) -> Option<StreamId> {
         self.stream
     }
 }
 
-/// Says where an error belongs.
+/// The scope of an error.
 struct Scope(Option<StreamId>);
 
 impl std::fmt::Display for Scope {

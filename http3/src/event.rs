@@ -3,16 +3,16 @@
 use crate::{Header, Settings, Signal, StreamId};
 use schedulers::Element;
 
-/// A push, as `PUSH_PROMISE` numbers it (RFC 9114, 4.6).
+/// A push, with its number from `PUSH_PROMISE` (RFC 9114, 4.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PushId(pub u64);
 
-/// The first stream ID that is beyond those on the wire (RFC 9000, 2.1).
+/// The first number beyond all stream IDs on the wire (RFC 9000, 2.1).
 pub(crate) const WIRE_IDS_END: u64 = 1 << 62;
 
 impl PushId {
-    /// The stream by which a client names the push in a [`Signal`]. It is none on the wire, because the push has none yet when it is
-    /// promised.
+    /// The stream that stands for the push in a client's [`Signal`]. It does not exist on the wire, because a promised push has no
+    /// stream yet.
     pub fn node(self) -> StreamId {
         StreamId(WIRE_IDS_END.saturating_add(self.0))
     }
@@ -27,7 +27,7 @@ pub enum Prioritized {
     Push(PushId),
 }
 
-/// Something the peer did, in the order in which its bytes came.
+/// An action of the peer, in the order in which its bytes arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     missing_docs,
@@ -55,31 +55,31 @@ pub enum Event {
         /// Bytes of its payload; it may be empty.
         payload_bytes: u64,
     },
-    /// A part of the content as it came. It need not be a whole frame, and is never empty.
+    /// A part of the content, as it arrived. It need not be a whole frame, and is never empty.
     Data {
         stream: StreamId,
-        /// At most as long as the bytes given to one `receive`.
+        /// Not longer than the bytes passed to one `receive`.
         bytes: Vec<u8>,
     },
     /// The message is complete and well-formed; this stream has ended.
     Finished { stream: StreamId },
     /// The peer reset this stream.
     Reset { stream: StreamId, code: u64 },
-    /// A `PRIORITY_UPDATE` frame came (server only), for logs. Its effect, if it has one, follows as [`Event::Priority`]
-    /// or [`Event::PushPriority`]: at once, or once its request has come.
+    /// A `PRIORITY_UPDATE` frame arrived (server only), for logs. Its effect, if any, follows as [`Event::Priority`] or
+    /// [`Event::PushPriority`]: at once, or after its request has arrived.
     PriorityUpdate {
         control: StreamId,
         prioritized: Prioritized,
-        /// The `Priority` field value, as it came.
+        /// The `Priority` field value, as it arrived.
         field: String,
     },
     /// A priority signal (server only): a `PRIORITY_UPDATE` frame, or a frame of the tree or of the bucket byte
     /// ([`crate::Extension`]). A `PRIORITY_UPDATE` is a complete set: an omitted parameter has its default (RFC 9218, 7).
     ///
-    /// The signal overrides the request's `Priority` header field. So a `PRIORITY_UPDATE` or a bucket byte that overtakes
-    /// its request waits in the session, the latest of each stream, and follows the request's `Headers` event. A frame of
-    /// the tree does not wait, because its effect depends on the frames before it (exclusive insertions): all are
-    /// reported in their order, even about requests that are still to come.
+    /// The signal overrides the request's `Priority` header field. So a `PRIORITY_UPDATE` or a bucket byte that overtakes its
+    /// request waits in the session, only the latest for each stream, and follows the request's `Headers` event. A frame of the tree
+    /// does not wait, because its effect depends on the frames before it (exclusive insertions): all are reported in order, even
+    /// about future requests.
     Priority(Signal),
     /// A `PRIORITY_UPDATE` frame about a push that was promised (server only): a complete set.
     PushPriority {
@@ -89,11 +89,11 @@ pub enum Event {
         /// Whether the response is useful in parts.
         incremental: bool,
     },
-    /// A frame of the tree that names a push that was promised (server only), as the element or as its parent.
+    /// A tree frame that names a promised push (server only), as the element or as its parent.
     PushDepend(PushDepend),
-    /// The server promises to answer a request that we have not made (client only). The push's own stream may come before
-    /// this. The request is well-formed. The client must check that it is safe, cacheable, and for a host that the
-    /// server speaks for (RFC 9114, 4.6).
+    /// The server promises to answer a request that the client has not made (client only). The push's own stream may arrive before
+    /// this. The request is well-formed. The client must check that it is safe, cacheable, and for a host for which the server is
+    /// authoritative (RFC 9114, 4.6).
     PushPromise {
         /// The request stream on which it was promised; a push may be promised on several.
         stream: StreamId,
@@ -104,21 +104,21 @@ pub enum Event {
     PushStream { stream: StreamId, push: PushId },
     /// A client cancels a push, or a server will not send it.
     PushCancelled { push: PushId },
-    /// The scheme that the server prefers for this connection (client only, at most once). We need not know it. For a
-    /// page the server uses the field [`crate::SCHEME_FIELD`].
+    /// The scheme that the server prefers for this connection (client only, at most once). The client may not know it. For a single
+    /// page, the server uses the field [`crate::SCHEME_FIELD`].
     PreferredScheme(String),
-    /// A frame on the peer's control stream that [`crate::Session::accept_frames`] asked for.
+    /// A frame on the peer's control stream that [`crate::Session::accept_frames`] admits.
     Frame { frame_type: u64, payload: Vec<u8> },
     /// The peer rejects requests from this stream ID on (at a client), or pushes from this push ID on (at a server).
     GoAway { id: u64 },
 }
 
-/// A [`Signal::Depend`] about nodes of which one at least is a push. The server knows their streams.
+/// A [`Signal::Depend`] about nodes of which at least one is a push. The server knows their streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PushDepend {
-    /// The node it is about.
+    /// The node that the signal is about.
     pub element: TreeNode,
-    /// The node that goes before it.
+    /// Its new parent, which goes before it.
     pub parent: TreeNode,
     /// As in [`Signal::Depend`].
     pub weight: u16,
@@ -138,7 +138,7 @@ impl PushDepend {
     }
 }
 
-/// A node of the tree as a client names it.
+/// A node of the tree in a client's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeNode {
     /// The root, a placeholder or a request.

@@ -1,4 +1,4 @@
-//! Our extensions of HTTP/3 and their codepoints: the one table.
+//! Our extensions of HTTP/3 and their codepoints, in a single table.
 //!
 //! | frame type and setting | frame | payload | sent by |
 //! |---|---|---|---|
@@ -18,20 +18,20 @@
 //! both sides have sent that setting. Otherwise it is ignored as unknown (RFC 9114, 9), even on a request stream that
 //! overtakes its client's settings.
 //!
-//! Why these numbers are safe: RFC 9114, 11.2 has no range for private use. Like RFC 9000, 22.1.2 it asks for random
-//! numbers, away from those assigned. [`FIRST`] was picked at random among the varints of four bytes. Up to [`LAST`] no
-//! number is `0x1f * N + 0x21`, which is reserved for grease (7.2.8, 7.2.4.1), a frame or setting of HTTP/2 (11.2.1,
-//! 11.2.2), or known to be in use. A peer that does not know them skips frames and settings. A number is never reused.
+//! Why these numbers are safe: RFC 9114, 11.2 has no range for private use. Like RFC 9000, 22.1.2, it asks for random numbers away
+//! from assigned ones. [`FIRST`] was chosen at random among four-byte varints. Up to [`LAST`] no number is `0x1f * N + 0x21`,
+//! which is reserved for grease (7.2.8, 7.2.4.1), a frame or setting of HTTP/2 (11.2.1, 11.2.2), or known to be in use. A peer
+//! that does not know them skips frames and settings. A number is never reused.
 
 use std::collections::BTreeSet;
 
 /// The first codepoint of ours.
 const FIRST: u64 = 0x2539_6340;
-/// How many placeholders a server allows (`SETTINGS_NUM_PLACEHOLDERS` of the drafts, which had 0x9).
+/// The number of placeholders that a server allows (`SETTINGS_NUM_PLACEHOLDERS` of the drafts, which used 0x9).
 pub(crate) const NUM_PLACEHOLDERS: u64 = FIRST + 6;
-/// The group of connections that a client wants to be ordered as one.
+/// The group of connections that a client wants ordered together.
 pub(crate) const CONNECTION_GROUP: u64 = FIRST + 7;
-/// The last codepoint that is kept for us.
+/// The last codepoint reserved for our extensions.
 #[cfg(test)]
 const LAST: u64 = FIRST + 15;
 
@@ -46,22 +46,21 @@ pub enum Extension {
     TreeDraft22,
     /// The `PRIORITY` frame of draft-ietf-quic-http-20: "current stream", no exclusive bit.
     TreeDraft20,
-    /// The layout of draft 20, but its weight is the byte (0 to 255) and not one more: the paper's
-    /// `zeroweight`.
+    /// The layout of draft 20, but its weight is the byte itself (0 to 255), not the byte plus one: the paper's `zeroweight`.
     TreeZeroWeight,
     /// Patrick Meenan's byte of January 2019: six bits of priority, two of concurrency. The frame is a
     /// stream ID and the byte.
     BucketJanuary2019,
-    /// The byte of June 2019: seven bits of priority, one of concurrency. If both sides offer both
-    /// revisions, that of January is used: a byte does not say which it is.
+    /// The byte of June 2019: seven bits of priority, one of concurrency. If both sides offer both revisions, January's is used,
+    /// because a byte does not reveal its revision.
     BucketJune2019,
-    /// The server's preferred scheme for the connection, by name. A name and not a number, because schemes
-    /// have parameters and a new one must not need a registry; SETTINGS can only say that it may follow.
+    /// The server's preferred scheme for the connection, by name. It is a name, not a number, because schemes have parameters and
+    /// new ones must not need a registry. SETTINGS can only announce that it may follow.
     SchemeAnnouncement,
 }
 
 impl Extension {
-    /// All extensions; of alternative forms, the preferred one first.
+    /// All extensions; among alternative forms, the preferred one first.
     pub const ALL: [Self; 6] = [
         Self::TreeDraft22,
         Self::TreeDraft20,
@@ -101,7 +100,7 @@ impl Extension {
     }
 }
 
-/// The extensions that a connection may use: those that both offered, and only one revision of the bucket byte.
+/// The extensions that a connection may use: those offered by both sides, with only one revision of the bucket byte.
 pub(crate) fn agreed(
     ours: &BTreeSet<Extension>,
     theirs: &BTreeSet<Extension>,

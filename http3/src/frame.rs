@@ -1,7 +1,7 @@
 //! Frames (RFC 9114, 7.1): a type, a length, a payload.
 //!
-//! [`FrameReader`] cuts a stream into frames at any split of its bytes. It does not know which frames are
-//! allowed where: it asks at the header of each frame, before it keeps a byte of the payload.
+//! [`FrameReader`] splits a stream into frames, however its bytes are divided. It does not know which
+//! frames are allowed where: it asks at the header of each frame, before it keeps a byte of the payload.
 
 use crate::Extension;
 use crate::error::{Code, Error};
@@ -35,11 +35,11 @@ pub(crate) enum FrameKind {
     MaxPushId,
     PriorityUpdateRequest,
     PriorityUpdatePush,
-    /// A type of HTTP/2 that must not be sent.
+    /// An HTTP/2 type that must not be sent.
     ReservedHttp2,
-    /// One of ours: to be ignored like an unknown one unless both sides offered it.
+    /// One of our extensions. It must be ignored like an unknown type unless both sides offered it.
     Extension(Extension),
-    /// To be ignored (RFC 9114, 9), unless the session's owner accepts frames of this type.
+    /// Must be ignored (RFC 9114, 9), unless the session's owner accepts frames of this type.
     Unknown(u64),
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum Treatment {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     Whole(FrameKind, Vec<u8>),
-    /// Bytes of a frame that was to be passed; never empty.
+    /// Bytes of a frame that is passed on; never empty.
     Part(Vec<u8>),
 }
 
@@ -93,7 +93,7 @@ struct Payload {
 }
 
 impl FrameReader {
-    /// Takes bytes from the front of `bytes` until it has a piece, or none are left. `admit` sees the kind
+    /// Takes bytes from the front of `bytes` until it has a piece, or they run out. `admit` sees the kind
     /// and length of each frame when its header is complete.
     pub(crate) fn next(
         &mut self,
@@ -127,12 +127,12 @@ impl FrameReader {
         }
     }
 
-    /// No frame is begun and not ended.
+    /// Whether no frame is incomplete.
     pub(crate) fn at_boundary(&self) -> bool {
         self.header.is_empty() && self.payload.is_none()
     }
 
-    /// Bytes of a frame that is kept until it is whole.
+    /// Bytes of an incomplete frame that is kept.
     pub(crate) fn kept_bytes(&self) -> u64 {
         self.payload.as_ref().map_or(0, |it| it.kept.len() as u64)
     }
@@ -166,7 +166,7 @@ impl Payload {
     }
 }
 
-/// The payload of a frame that is one varint and nothing else.
+/// The payload of a frame that consists of a single varint.
 pub(crate) fn only_varint(payload: &[u8]) -> Result<u64, Error> {
     let mut octets = Octets::with_slice(payload);
     match octets.get_varint() {
@@ -198,7 +198,7 @@ pub(crate) fn varints(values: impl IntoIterator<Item = u64>) -> Vec<u8> {
     bytes
 }
 
-/// Appends a varint; values above 2^62 - 1, which no varint can hold, become it.
+/// Appends a varint; values above 2^62 - 1, the largest varint, become that value.
 pub fn put_varint(bytes: &mut Vec<u8>, value: u64) {
     let mut encoded = [0; 8];
     let mut octets = OctetsMut::with_slice(&mut encoded);

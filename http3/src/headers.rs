@@ -4,12 +4,12 @@ use crate::authority::is_authority;
 use crate::error::{Code, Error};
 use crate::{Header, NameValue, StreamId};
 
-/// Fields about one connection, which HTTP/3 does not have (RFC 9114, 4.2; RFC 9110, 7.6.1).
+/// Connection-specific fields, which HTTP/3 does not have (RFC 9114, 4.2; RFC 9110, 7.6.1).
 const CONNECTION_SPECIFIC: [&[u8]; 5] =
     [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
 const SWITCHING_PROTOCOLS: u16 = 101;
 
-/// The values of all fields of this name, which is lowercase.
+/// The values of all fields with this name, in lower case.
 pub fn values<'a>(headers: &'a [impl NameValue], name: &str) -> impl Iterator<Item = &'a [u8]> {
     headers.iter().filter(move |it| it.name() == name.as_bytes()).map(NameValue::value)
 }
@@ -33,7 +33,7 @@ pub(crate) struct Message {
     /// The status of a response; 0 in a request.
     pub(crate) status: u16,
     pub(crate) content_length: Option<u64>,
-    /// It is a request that opens a stream for another protocol.
+    /// Whether it is a request that opens a stream for another protocol.
     pub(crate) is_extended_connect: bool,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn malformed<T>(stream: StreamId, reason: Malformed) -> Result<T, Err
 
 type Malformed = &'static str;
 
-/// Why no message may have this field beside its pseudo-header fields; `None`: it may.
+/// Why no message may have this field beside its pseudo-header fields; `None` if it may.
 pub fn malformed_field(name: &str, value: &str) -> Option<&'static str> {
     if name.starts_with(':') {
         return Some("a pseudo-header field (RFC 9114, 4.3)");
@@ -87,13 +87,13 @@ pub fn malformed_field(name: &str, value: &str) -> Option<&'static str> {
     Fields::read(&[(name, value)]).err()
 }
 
-/// Why a request of these fields, pseudo-header fields first, is malformed; `None`: it is not. A gateway asks so about
-/// requests of other versions of HTTP. `is_extended`: it offers extended CONNECT (RFC 8441).
+/// Why a request with these fields, pseudo-header fields first, is malformed; `None` if it is valid. A gateway also uses it for
+/// requests of other HTTP versions. `is_extended`: it offers extended CONNECT (RFC 8441).
 pub fn malformed_request(headers: &[impl NameValue], is_extended: bool) -> Option<&'static str> {
     Fields::read(headers).and_then(|it| it.check_request(is_extended)).err()
 }
 
-/// A field section whose rules for every message hold.
+/// A field section that satisfies the rules for every message.
 #[derive(Debug, Default)]
 struct Fields<'a> {
     pseudo: Vec<(&'a [u8], &'a [u8])>,
@@ -240,8 +240,8 @@ fn is_scheme(scheme: &[u8]) -> bool {
         && scheme.iter().all(|it| it.is_ascii_alphanumeric() || b"+-.".contains(it))
 }
 
-/// A path and query, or the asterisk of an OPTIONS request. Clients leave some characters as they are that RFC 3986 does not
-/// allow. What else a path may have is the server's matter, which answers.
+/// Whether this is a path and query, or the asterisk of an OPTIONS request. Clients send some unescaped characters that RFC 3986
+/// does not allow. The server itself rejects other bad paths, with an answer.
 fn is_path(path: &[u8], method: &[u8]) -> bool {
     path.starts_with(b"/") || (path == b"*" && method == b"OPTIONS")
 }
@@ -255,7 +255,7 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Reads digits. Unlike `str::parse` it rejects a sign.
+/// Parses digits. Unlike `str::parse`, it rejects a sign.
 fn decimal(value: &[u8]) -> Option<u64> {
     let digits = value.iter().all(u8::is_ascii_digit).then_some(value)?;
     std::str::from_utf8(digits).ok()?.parse().ok()

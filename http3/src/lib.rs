@@ -1,9 +1,9 @@
 //! HTTP/3 on the wire, for both ends: frames, settings, priority signals, errors. No I/O.
 //!
-//! Bytes in, events out: the owner of a QUIC connection makes one [`Session`], sends what
-//! [`Session::opening`] gives, hands it the bytes that come on every stream ([`Session::receive`]), and
-//! takes [`Event`]s ([`Session::poll`]). What it sends is made by [`Session::encode_headers`] and the free
-//! functions; the bytes of a body never pass through here on their way out.
+//! Bytes in, events out: the owner of a QUIC connection creates a [`Session`], sends the bytes of
+//! [`Session::opening`], passes arriving bytes of every stream to [`Session::receive`], and takes [`Event`]s
+//! from [`Session::poll`]. [`Session::encode_headers`] and the free functions make the bytes to send;
+//! outgoing body bytes never pass through here.
 //!
 //! ```
 //! use http3::{Event, Header, Limits, Role, Session, Settings, StreamId};
@@ -25,10 +25,10 @@
 //!
 //! RFC 9114 (HTTP/3), RFC 9204 (QPACK, static table only), RFC 9218 (priorities).
 //!
-//! Signals that HTTP/3 does not have travel in extension frames that both sides must have offered in their
-//! settings: the dependency tree of the drafts, Meenan's bucket byte, and the name of the scheme that a
-//! server prefers ([`Extension`], [`Session::signal`], [`Session::announce_scheme`]). What a client knows of
-//! a resource travels in a request header field ([`schedulers::metadata_field`]).
+//! Signals that HTTP/3 lacks travel in extension frames that both sides must have offered in their settings:
+//! the dependency tree of the drafts, Meenan's bucket byte, and the name of the scheme that a server prefers
+//! ([`Extension`], [`Session::signal`], [`Session::announce_scheme`]). A client's facts about a resource
+//! travel in a request header field ([`schedulers::metadata_field`]).
 
 mod authority;
 mod bucket_frame;

@@ -18,7 +18,7 @@ pub use qlog::VantagePointType;
 /// A piece of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Its first byte, counted from the body's.
+    /// The offset of its first byte in the body.
     pub offset: u64,
     /// Its length.
     pub bytes: u64,
@@ -26,7 +26,7 @@ pub struct Piece {
     pub ends: bool,
 }
 
-/// Logs an event that `session` reported, if qlog has a form for it.
+/// Logs an event of `session`, if qlog has a form for it.
 pub fn event(streamer: &mut QlogStreamer, session: &Session, event: &Event) {
     let (stream, length, frame) = match event {
         Event::Headers { stream, headers } => {
@@ -47,7 +47,7 @@ pub fn event(streamer: &mut QlogStreamer, session: &Session, event: &Event) {
     write(streamer, EventData::Http3FrameParsed(parsed));
 }
 
-/// Logs a frame of `frame_bytes` that says `signal` on our `control` stream.
+/// Logs a frame of `frame_bytes` with `signal` on our `control` stream.
 pub fn signal_created(
     streamer: Option<&mut QlogStreamer>,
     control: StreamId,
@@ -62,7 +62,7 @@ pub fn signal_created(
     }
 }
 
-/// Logs a HEADERS frame of ours of `frame_bytes`, its own header included; of a promised request, its `PUSH_PROMISE`.
+/// Logs one of our HEADERS frames, of `frame_bytes` including its header; for a promised request, its `PUSH_PROMISE`.
 pub fn headers_created(
     streamer: Option<&mut QlogStreamer>,
     (stream, push): (StreamId, Option<PushId>),
@@ -105,7 +105,7 @@ fn created(
     write(streamer, EventData::Http3FrameCreated(created));
 }
 
-/// Begins the log of a connection over TCP, as `side` sees it.
+/// Begins `side`'s log of a connection over TCP.
 pub fn begin_over_tcp(
     title: &str,
     side: VantagePointType,
@@ -135,8 +135,7 @@ pub fn tcp_head(
     });
 }
 
-/// Logs a piece of a body over HTTP/2 or HTTP/1.1, as `event`. All that a stream has there are bytes
-/// of the body.
+/// Logs a piece of a body over HTTP/2 or HTTP/1.1, as `event`. Streams there carry only body bytes.
 pub fn tcp_data(streamer: Option<&mut QlogStreamer>, event: &str, stream: StreamId, piece: Piece) {
     own(streamer, event, || {
         let frame = serde_json::json!({ "frame_type": "data" });
@@ -146,12 +145,13 @@ pub fn tcp_data(streamer: Option<&mut QlogStreamer>, event: &str, stream: Stream
     });
 }
 
-/// Logs that the client goes on to another page (`utmost:navigation`). The first one needs no event: it is the first request.
+/// Logs that the client navigates to another page (`utmost:navigation`). The first page needs no event, because it has the first
+/// request.
 pub fn navigation(streamer: Option<&mut QlogStreamer>, page: &str) {
     own(streamer, "utmost:navigation", || serde_json::json!({ "page": page }));
 }
 
-/// Logs bytes of a response that came on another connection (`utmost:moved`): bytes of `stream` here, from `offset` on.
+/// Logs bytes of a response that arrived on another connection (`utmost:moved`): bytes of `stream` here, from `offset` on.
 pub fn moved(
     streamer: Option<&mut QlogStreamer>,
     stream: StreamId,
@@ -166,7 +166,7 @@ pub fn moved(
     });
 }
 
-/// Logs a milestone of a page load that the client knows to come `after` this moment.
+/// Logs a milestone of a page load that the client predicts for `after` this moment.
 pub fn milestone(streamer: Option<&mut QlogStreamer>, milestone: Milestone, after: Duration) {
     own(streamer, Milestone::EVENT, || {
         let mut data = serde_json::json!({"milestone": milestone.name()});

@@ -5,14 +5,14 @@ use crate::frame::{self, varints};
 use octets::Octets;
 use schedulers::{Priority, StreamId};
 
-/// A whole `PRIORITY_UPDATE` frame about a request, for the client's control stream (RFC 9218, 7.2).
+/// A complete `PRIORITY_UPDATE` frame about a request, for the client's control stream (RFC 9218, 7.2).
 pub fn priority_update(stream: StreamId, urgency: u8, incremental: bool) -> Vec<u8> {
     let field = Priority::new(urgency, incremental).request_field();
     frame::whole(frame::PRIORITY_UPDATE_REQUEST, &[&varints([stream.0]), field.as_bytes()].concat())
 }
 
-/// Reads the payload of a `PRIORITY_UPDATE` frame: the prioritized element's ID, its priority, and the field
-/// value that says it.
+/// Reads the payload of a `PRIORITY_UPDATE` frame: the prioritized element's ID, its priority, and the raw
+/// field value.
 pub(crate) fn parse_update(payload: &[u8]) -> Result<(u64, Priority, String), Error> {
     let mut octets = Octets::with_slice(payload);
     let Ok(id) = octets.get_varint() else {

@@ -10,14 +10,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// The type of a push stream (RFC 9114, 6.2.2).
 pub(crate) const PUSH_STREAM: u64 = 0x01;
 
-/// The pushes that a client allowed. Each costs a few bytes.
+/// The pushes that a client has allowed. Each costs a few bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Pushes {
     /// A client allows the IDs below.
     allowed_end: u64,
-    /// By ID, a hash of the promised request.
+    /// A hash of each promised request, by ID.
     promised: BTreeMap<u64, u64>,
-    /// IDs whose stream came.
+    /// IDs whose stream has arrived.
     streams: BTreeSet<u64>,
 }
 
@@ -37,7 +37,8 @@ impl Pushes {
         Ok((PushId(id), &payload[octets.off()..]))
     }
 
-    /// A push may be promised on several requests, with the same fields in the same order.
+    /// Records a promise. A push may be promised on several requests, with the same fields in the
+    /// same order.
     pub(crate) fn promise(&mut self, PushId(id): PushId, headers: &[Header]) -> Result<(), Error> {
         let hash = hash_of(headers);
         if *self.promised.entry(id).or_insert(hash) == hash {
@@ -68,7 +69,8 @@ pub(crate) fn id_frame(frame_type: u64, id: u64) -> Vec<u8> {
     frame::whole(frame_type, &varints([id]))
 }
 
-/// Server-initiated and unidirectional (RFC 9000, 2.1): at a client, it can only be a push.
+/// Whether a stream is server-initiated and unidirectional (RFC 9000, 2.1): at a client, it can
+/// only be a push.
 pub(crate) fn is_push_stream(StreamId(stream): StreamId) -> bool {
     stream % 4 == 3
 }

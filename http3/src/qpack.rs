@@ -1,5 +1,5 @@
-//! QPACK (RFC 9204) with the static table only: we offer no dynamic table and use none, so a reference to
-//! one, an insertion or an acknowledgement is an error. Huffman and the static table are quiche's.
+//! QPACK (RFC 9204) with the static table only: this code neither offers nor uses a dynamic table, so a reference to one, an
+//! insertion or an acknowledgement is an error. Huffman and the static table are quiche's.
 
 use crate::error::{Code, Error};
 use crate::{Header, NameValue, StreamId};
@@ -7,12 +7,12 @@ use quiche::h3::qpack;
 
 /// Required Insert Count 0 and Delta Base 0, one byte each.
 const PREFIX_BYTES: usize = 2;
-/// Bytes of the longest prefixed integer taken (RFC 9204, 4.1.1 asks for 62 bits).
+/// The length of the longest accepted prefixed integer (RFC 9204, 4.1.1 asks for 62 bits).
 const INTEGER_BYTES_MAX: usize = 10;
-/// The bytes that each field counts besides its name and value (RFC 9114, 4.2.2).
+/// The bytes that count for each field besides its name and value (RFC 9114, 4.2.2).
 const FIELD_OVERHEAD_BYTES: u64 = 32;
 
-/// The size of a field section as its limit counts it (RFC 9114, 4.2.2).
+/// The size of a field section for its limit (RFC 9114, 4.2.2).
 pub(crate) fn section_bytes(headers: &[impl NameValue]) -> u64 {
     let bytes = headers.iter().map(|it| (it.name().len() + it.value().len()) as u64);
     bytes.map(|it| it + FIELD_OVERHEAD_BYTES).sum()
@@ -30,7 +30,7 @@ pub(crate) fn encode_section(headers: &[impl NameValue]) -> Result<Vec<u8>, Erro
     Ok(section)
 }
 
-/// Decodes a field section of at most `limit_bytes` as [`section_bytes`] counts.
+/// Decodes a field section of at most `limit_bytes`, counted as in [`section_bytes`].
 pub(crate) fn decode_section(
     stream: StreamId,
     section: &[u8],
@@ -57,8 +57,8 @@ pub(crate) fn decode_section(
     }
 }
 
-/// Refuses a section of more than `most` field lines before any is decoded: each costs the time of many bytes. What else is wrong
-/// with it, decoding finds.
+/// Rejects a section of more than `most` field lines before decoding any, because each costs the time of many bytes. Decoding
+/// finds other errors.
 pub(crate) fn check_line_count(stream: StreamId, section: &[u8], most: usize) -> Result<(), Error> {
     let mut lines = field_lines(section);
     for _ in 0..most {
@@ -72,8 +72,8 @@ pub(crate) fn check_line_count(stream: StreamId, section: &[u8], most: usize) ->
     }
 }
 
-/// Whether the integers of a section that was decoded fit into 64 bits. The decoder drops the bits above, and would read
-/// another section than was sent (RFC 7541, 5.1).
+/// Whether the integers of a decoded section fit into 64 bits. The decoder drops higher bits, and would read a different section
+/// (RFC 7541, 5.1).
 fn is_laid_out(section: &[u8]) -> bool {
     let mut lines = field_lines(section);
     while let Some(length) = line_bytes(lines) {
@@ -87,15 +87,15 @@ fn field_lines(section: &[u8]) -> &[u8] {
     prefix_bytes(section).map_or(&[], |it| &section[it..])
 }
 
-/// The bytes of the prefix of a section, whose Required Insert Count is 0. `None`: it is cut short, or its base is too large
-/// (RFC 9204, 4.5.1).
+/// The length of a section's prefix, whose Required Insert Count is 0. `None`: it is cut short, or its base is too large (RFC
+/// 9204, 4.5.1).
 fn prefix_bytes(section: &[u8]) -> Option<usize> {
     Some(1 + integer(section.get(1..)?, 7)?.1)
 }
 
-/// Whether the first thing wrong with a section that was refused is its size. The decoder reports a wrong
-/// Huffman code as "too large", but the one is an error of the connection, the other of the stream. Line by
-/// line, and no further than the limit, so that a large section costs no more than one that is taken.
+/// Whether the first fault of a rejected section is its size. The decoder also reports a wrong Huffman code as "too large", but
+/// that is a connection error, while excessive size is a stream error. It checks line by line up to the limit, so that a large
+/// section costs no more than an accepted one.
 fn is_too_large(section: &[u8], limit_bytes: u64) -> bool {
     let mut lines = field_lines(section);
     let mut left_bytes = limit_bytes;
@@ -109,8 +109,8 @@ fn is_too_large(section: &[u8], limit_bytes: u64) -> bool {
     false
 }
 
-/// The length of the field line that `lines` begins with. `None`: it refers to a dynamic table or
-/// is cut short (RFC 9204, 4.5.2 to 4.5.6).
+/// The length of the first field line in `lines`. `None`: it refers to a dynamic table or is cut short (RFC 9204, 4.5.2 to
+/// 4.5.6).
 fn line_bytes(lines: &[u8]) -> Option<usize> {
     let first = *lines.first()?;
     if first & 0x80 != 0 {
@@ -124,14 +124,14 @@ fn line_bytes(lines: &[u8]) -> Option<usize> {
     Some(name_bytes + string_bytes(lines.get(name_bytes..)?, 7)?)
 }
 
-/// The bytes a string literal takes, its length included.
+/// The length of a string literal, including its length field.
 fn string_bytes(bytes: &[u8], prefix_bits: u32) -> Option<usize> {
     let (length, integer_bytes) = integer(bytes, prefix_bits)?;
     let end = integer_bytes.checked_add(usize::try_from(length).ok()?)?;
     (end <= bytes.len()).then_some(end)
 }
 
-/// A prefixed integer and the bytes it takes (RFC 7541, 5.1).
+/// A prefixed integer and its length (RFC 7541, 5.1).
 fn integer(bytes: &[u8], prefix_bits: u32) -> Option<(u64, usize)> {
     let mask = (1u64 << prefix_bits) - 1;
     let mut value = u64::from(*bytes.first()?) & mask;
@@ -149,8 +149,8 @@ fn integer(bytes: &[u8], prefix_bits: u32) -> Option<(u64, usize)> {
     None
 }
 
-/// Checks bytes of the peer's encoder stream. Without a table the only instruction there can be is Set
-/// Dynamic Table Capacity to 0, which is one byte (RFC 9204, 4.3.1).
+/// Checks bytes of the peer's encoder stream. Without a table, the only possible instruction is Set Dynamic Table Capacity to 0,
+/// which is one byte (RFC 9204, 4.3.1).
 pub(crate) fn check_encoder_stream(bytes: &[u8]) -> Result<(), Error> {
     match bytes.iter().find(|byte| **byte != 0x20) {
         None => Ok(()),
@@ -161,11 +161,11 @@ pub(crate) fn check_encoder_stream(bytes: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// The peer's decoder stream. We never refer to a dynamic table, so only Stream Cancellation can come, and
-/// it means nothing to us (RFC 9204, 4.4.2).
+/// The peer's decoder stream. We never refer to a dynamic table, so only Stream Cancellation can arrive, and it has no effect
+/// (RFC 9204, 4.4.2).
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DecoderStream {
-    /// Bytes so far of a stream ID that goes on; 0 between instructions.
+    /// Bytes so far of an incomplete stream ID; 0 between instructions.
     integer_bytes: usize,
 }
 

@@ -14,7 +14,7 @@ impl Settings {
             || now.placeholders < self.placeholders
             || (self.enable_connect_protocol && !now.enable_connect_protocol)
             || self.extensions.iter().any(|it| !now.extensions.contains(it));
-        // A dynamic table that was there in early data stays as it is (RFC 9204, 3.2.3).
+        // A dynamic table that existed in early data must not change (RFC 9204, 3.2.3).
         let other_table = self.qpack_max_table_capacity > 0
             && now.qpack_max_table_capacity != self.qpack_max_table_capacity;
         if !is_less && !other_table {

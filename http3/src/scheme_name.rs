@@ -1,5 +1,5 @@
-//! Scheme negotiation: the server says which scheme it prefers, for the connection (a frame) or for a page
-//! (a response header field). A peer that knows neither ignores them.
+//! Scheme negotiation: the server announces its preferred scheme, for the connection (a frame) or for a page (a
+//! response header field). Peers without the extension ignore both.
 
 use crate::error::{Code, Error};
 
@@ -9,8 +9,8 @@ pub const SCHEME_FIELD: &str = "utmost-scheme";
 /// The longest name of a scheme, with variant and parameters, in bytes.
 pub(crate) const NAME_BYTES_MAX: usize = 64;
 
-/// Reads the value of a [`SCHEME_FIELD`], with or without spaces around it. `None`: it is not a name; ignore it. The
-/// name need not be one that we know.
+/// Parses the value of a [`SCHEME_FIELD`], with or without surrounding spaces. `None`: it is not a name and must be
+/// ignored. The name may be unknown to us.
 pub fn parse_scheme_field(value: &[u8]) -> Option<String> {
     name_of(value.trim_ascii())
 }
@@ -20,7 +20,7 @@ pub(crate) fn parse_announcement(payload: &[u8]) -> Result<String, Error> {
     name_of(payload).map_or_else(|| Code::Frame.fail(reason), Ok)
 }
 
-/// Letters, digits and the marks that names have: `p+`, `kway:4`, `firefox@quicker`.
+/// Parses letters, digits and the marks that names may contain: `p+`, `kway:4`, `firefox@quicker`.
 fn name_of(bytes: &[u8]) -> Option<String> {
     let is_name = (1..=NAME_BYTES_MAX).contains(&bytes.len())
         && bytes.iter().all(|it| it.is_ascii_alphanumeric() || b"+-_.:@".contains(it));

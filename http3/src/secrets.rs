@@ -1,9 +1,9 @@
-//! Values that let anybody act as the client, which no log has.
+//! Values that would let others act as the client; logs never contain them.
 
 /// The text in their place.
 const REDACTED: &str = "redacted";
 
-/// Words in the names of fields and of parameters whose values are secrets.
+/// Words in the names of fields and parameters with secret values.
 const WORDS: [&str; 12] = [
     "cookie",
     "authorization",
@@ -38,7 +38,7 @@ fn is_secret(name: &str) -> bool {
     WORDS.iter().any(|it| name.contains(it)) && name != "access-control-allow-credentials"
 }
 
-/// An address without its user (RFC 3986, 3.2.1), and without the values of secret parameters.
+/// A URL without its user (RFC 3986, 3.2.1), and without the values of secret parameters.
 fn of_address(address: &str) -> String {
     let Some((place, parameters)) = address.split_once('?') else { return of_place(address) };
     let kept = |parameter: &str| match parameter.split_once('=') {

@@ -1,4 +1,4 @@
-//! The HTTP/3 half of one connection: the meaning of streams, and the rules of what may come on them.
+//! The HTTP/3 half of one connection: the purpose of streams, and the rules for their contents.
 
 use crate::control::{Control, Message};
 use crate::error::{Code, Error};
@@ -13,10 +13,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 mod signals;
 
-/// HTTP/3 on one connection. After an error of the connection every call of [`Session::receive`] returns
-/// the same error.
+/// HTTP/3 on one connection. After a connection error, every call of [`Session::receive`] returns the same error.
 ///
-/// It has many methods: it speaks for both ends, and what may come on one stream depends on what came on the others.
+/// It has many methods: it handles both ends, and what is allowed on one stream depends on the others.
 #[derive(Debug)]
 pub struct Session {
     role: Role,
@@ -26,16 +25,16 @@ pub struct Session {
     unidirectional: UnidirectionalStreams,
     requests: BTreeMap<StreamId, RequestStream>,
     signals: WaitingSignals,
-    /// The first push ID that was not promised.
+    /// The first push ID that has not been promised.
     pushes_end: u64,
-    /// The pushes that we allowed (a client).
+    /// The pushes that we have allowed (a client).
     pushes: Pushes,
     /// The server's settings of an earlier connection, until this one's arrive (a client).
     remembered: Option<Settings>,
     scheme_announced: bool,
     goaway_sent: Option<u64>,
     events: VecDeque<Event>,
-    /// Bytes of frames that are kept until they are whole.
+    /// Bytes of incomplete frames that are kept.
     unfinished_bytes: u64,
     failure: Option<Error>,
 }
@@ -63,8 +62,9 @@ impl Session {
         }
     }
 
-    /// Remembers the server's settings of the connection that this one resumes (as a client), before early data is sent.
-    /// They hold until the new ones come, which must allow as much (RFC 9114, 7.2.4.2). `None`: early data was rejected.
+    /// Stores the server's settings from the connection that this one resumes (as a client), before early data is sent.
+    /// They apply until the new ones arrive, which must allow at least as much (RFC 9114, 7.2.4.2). `None`: early data was
+    /// rejected.
     pub fn remember(&mut self, settings: Option<Settings>) {
         self.remembered = settings;
     }
@@ -75,13 +75,13 @@ impl Session {
         opening(self.role, &self.settings)
     }
 
-    /// Appends settings of an extension that this session does not have itself. Call it before [`Self::opening`].
+    /// Appends settings of an extension that the session itself does not implement. Call it before [`Self::opening`].
     pub fn offer(&mut self, settings: impl IntoIterator<Item = (u64, u64)>) {
         self.settings.unknown.extend(settings);
     }
 
-    /// Reports frames of this type as [`Event::Frame`], if they come on the peer's control stream. Longer ones are ignored
-    /// like unknown frames. The owner must ignore them, too, unless the peer's settings offer the extension.
+    /// Reports frames of this type as [`Event::Frame`], if they arrive on the peer's control stream. Longer ones are
+    /// ignored like unknown frames. The owner must ignore them, too, unless the peer's settings offer the extension.
     pub fn accept_frames(&mut self, frame_type: u64, payload_bytes_max: u64) {
         self.control.accept(frame_type, payload_bytes_max);
     }
@@ -91,10 +91,10 @@ impl Session {
         control_stream(self.role)
     }
 
-    /// Takes bytes that came in order on a stream of the peer's, with `fin` if they are the last. Queues events for
-    /// [`Self::poll`], also of the bytes before an error.
+    /// Receives consecutive bytes on one of the peer's streams; `fin`: they are the last. Queues events for [`Self::poll`],
+    /// also for the bytes before an error.
     ///
-    /// After an error of the stream, further bytes are ignored. After [`Self::forget`], a stream must not get bytes.
+    /// After a stream error, further bytes are ignored. After [`Self::forget`], a stream must not get bytes.
     pub fn receive(&mut self, stream: StreamId, bytes: &[u8], fin: bool) -> Result<(), Error> {
         self.unless_failed(|session| match session.direction(stream)? {
             Direction::Request => session.receive_request(stream, bytes, fin),
@@ -123,12 +123,12 @@ impl Session {
         self.events.len()
     }
 
-    /// Whether a message has begun on `stream` whose header section is not complete.
+    /// Whether a message with an incomplete header section has begun on `stream`.
     pub fn awaits_head(&self, stream: StreamId) -> bool {
         self.requests.get(&stream).is_some_and(RequestStream::awaits_header)
     }
 
-    /// Drops what is kept of a message that the owner does not wait for any more. Further bytes are ignored.
+    /// Drops the state of a message that the owner has abandoned. Further bytes are ignored.
     pub fn give_up(&mut self, stream: StreamId) {
         if let Some(request) = self.requests.get_mut(&stream) {
             self.unfinished_bytes -= request.unfinished_bytes();
@@ -136,17 +136,17 @@ impl Session {
         }
     }
 
-    /// Stream bytes of the HEADERS frames that came on `stream` so far, for logs.
+    /// Stream bytes of the HEADERS frames that have arrived on `stream`, for logs.
     pub fn headers_frame_bytes(&self, stream: StreamId) -> Option<u64> {
         self.requests.get(&stream).map(RequestStream::headers_frame_bytes)
     }
 
-    /// Forgets a stream that is over on both sides.
+    /// Drops the state of a stream that is over on both sides.
     pub fn forget(&mut self, stream: StreamId) {
         self.give_up(stream);
         self.requests.remove(&stream);
         if self.requests.is_empty() {
-            // An empty map keeps a node with room for eleven, and connections are idle for most of their time.
+            // An empty map keeps a node with room for eleven, and connections are mostly idle.
             self.requests = BTreeMap::new();
             self.events.shrink_to(0);
         }
@@ -154,24 +154,25 @@ impl Session {
         self.signals.forget_node(stream);
     }
 
-    /// A whole HEADERS frame, for a request, a response or trailers. Names become lowercase. An error means that this
-    /// peer does not accept the field section. It ends the message, not the connection.
+    /// A complete HEADERS frame, for a request, a response or trailers. Names become lowercase. Fails if this peer does not
+    /// accept the field section, which ends the message, not the connection.
     pub fn encode_headers(&mut self, headers: &[impl NameValue]) -> Result<Vec<u8>, Error> {
         self.check_section(headers)?;
         Ok(frame::whole(frame::HEADERS, &encode_section(headers)?))
     }
 
     /// A GOAWAY frame for our control stream: it rejects requests from the stream `id` on (as a server), or pushes from the
-    /// push `id` on (as a client). If an earlier one named a smaller ID, that one is repeated (RFC 9114, 5.2).
+    /// push `id` on (as a client). If an earlier one had a smaller ID, that ID is repeated (RFC 9114, 5.2).
     pub fn goaway(&mut self, id: u64) -> Vec<u8> {
         let id = self.goaway_sent.map_or(id, |before| before.min(id));
         self.goaway_sent = Some(id);
         id_frame(frame::GOAWAY, id)
     }
 
-    /// A `PUSH_PROMISE` frame of a request (as a server), for the request stream whose response refers to it, before the
-    /// bytes that do. `None`: the client does not allow another push now. The response goes on a unidirectional stream
-    /// that begins with [`Self::push_stream_header`]. From now on the client may signal about the push.
+    /// A `PUSH_PROMISE` frame of a request (as a server). Send it on the request stream whose response references the
+    /// resource, before the reference. `None`: the client does not allow another push now. The response goes on a
+    /// unidirectional stream that begins with [`Self::push_stream_header`]. From now on, the client may send signals about
+    /// the push.
     pub fn promise(&mut self, headers: &[Header]) -> Result<Option<(PushId, Vec<u8>)>, Error> {
         if self.pushes_left() == 0 {
             return Ok(None);
@@ -183,8 +184,8 @@ impl Session {
         Ok(Some((push, frame::whole(frame::PUSH_PROMISE, &payload))))
     }
 
-    /// How many pushes the client still allows (at a server): its `MAX_PUSH_ID` less those promised, and none from its
-    /// GOAWAY on.
+    /// The number of pushes that the client still allows (at a server): its `MAX_PUSH_ID` minus those promised, and none
+    /// after its GOAWAY.
     pub fn pushes_left(&self) -> u64 {
         let refused_from = self.control.goaway_id().unwrap_or(u64::MAX);
         let end = if self.role == Role::Server { self.control.push_ids_end() } else { 0 };
@@ -197,7 +198,7 @@ impl Session {
     }
 
     /// A `MAX_PUSH_ID` frame for our control stream (as a client), which allows pushes with IDs below `end`, at least 1.
-    /// IDs allowed earlier stay allowed.
+    /// Earlier allowed IDs stay allowed.
     pub fn allow_pushes(&mut self, end: u64) -> (StreamId, Vec<u8>) {
         (control_stream(self.role), self.pushes.allow(end.max(1)))
     }
@@ -207,7 +208,7 @@ impl Session {
         (control_stream(self.role), id_frame(frame::CANCEL_PUSH, push))
     }
 
-    /// The peer's settings, once they came.
+    /// The peer's settings, once they have arrived.
     pub fn peer_settings(&self) -> Option<&Settings> {
         self.control.settings()
     }
@@ -233,7 +234,7 @@ impl Session {
         }
     }
 
-    /// After an error of the connection, nothing is taken any more.
+    /// Returns the error again after a connection error, otherwise runs the call.
     fn unless_failed(
         &mut self,
         take: impl FnOnce(&mut Self) -> Result<(), Error>,
@@ -346,7 +347,8 @@ impl Session {
         self.unidirectional.close(stream)
     }
 
-    /// A server may only cancel pushes that we allowed, a client those that we promised (RFC 9114, 7.2.3).
+    /// Handles `CANCEL_PUSH`. A server may only cancel pushes that we allowed, and a client only those that we promised (RFC
+    /// 9114, 7.2.3).
     fn take_cancel_push(&mut self, id: u64) -> Result<(), Error> {
         let push = match self.role {
             Role::Client => self.pushes.check_cancelled(id)?,

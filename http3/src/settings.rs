@@ -22,23 +22,24 @@ const GROUP_MIN: u64 = 1 << 30;
 /// The settings of one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Bytes of dynamic table the sender lets its peer use (RFC 9204, 5).
+    /// Bytes of dynamic table that the sender allows its peer (RFC 9204, 5).
     pub qpack_max_table_capacity: u64,
     /// Streams that may wait for the dynamic table (RFC 9204, 5).
     pub qpack_blocked_streams: u64,
-    /// The largest field section the sender accepts, in bytes as RFC 9114, 4.2.2 counts them. `None`: no limit.
+    /// The largest field section that the sender accepts, in bytes counted as in RFC 9114, 4.2.2. `None`: no limit.
     pub max_field_section_size: Option<u64>,
-    /// From a server: it takes extended CONNECT, which opens a stream for another protocol such as WebSocket (RFC 9220, 3).
+    /// From a server: it supports extended CONNECT, which opens a stream for another protocol such as WebSocket (RFC 9220,
+    /// 3).
     pub enable_connect_protocol: bool,
-    /// The extensions the sender understands, none by default; each is used only if both sides offer it.
+    /// The extensions that the sender supports, none by default; each is used only if both sides offer it.
     pub extensions: BTreeSet<Extension>,
     /// From a server: how many placeholders of the dependency tree a client may name, from 0 on. The schemes of the paper
     /// need at most 8.
     pub placeholders: u64,
-    /// From a client: the name of the group of its connections that it wants ordered as one. Draw it at random and send
+    /// From a client: the name of the group of its connections that it wants ordered as one. Choose it at random and send
     /// it to one server only. A name below 2^30 is too easily guessed and is ignored.
     pub connection_group: Option<u64>,
-    /// Identifier and value of all other settings, as they came.
+    /// Identifier and value of all other settings, as they arrived.
     pub unknown: Vec<(u64, u64)>,
 }
 
@@ -58,8 +59,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// A whole SETTINGS frame. The QPACK settings are left out, which means 0: [`crate::Session`] has no
-    /// dynamic table to offer.
+    /// A complete SETTINGS frame. It omits the QPACK settings, which means 0: [`crate::Session`] offers no dynamic table.
     pub(crate) fn to_frame(&self) -> Vec<u8> {
         let offered =
             Self { qpack_max_table_capacity: 0, qpack_blocked_streams: 0, ..self.clone() };
@@ -68,7 +68,7 @@ impl Settings {
         frame::whole(frame::SETTINGS, &pairs(all))
     }
 
-    /// Identifier and value of each known setting that is not at its default.
+    /// Identifier and value of each known setting with a non-default value.
     pub(crate) fn known(&self) -> Vec<(u64, u64)> {
         let above_0 = [
             (QPACK_MAX_TABLE_CAPACITY, self.qpack_max_table_capacity),
@@ -83,12 +83,12 @@ impl Settings {
         size.into_iter().chain(extensions).chain(above_0).chain(group).collect()
     }
 
-    /// The payload of a SETTINGS frame with all known settings, to be kept for a later connection.
+    /// The payload of a SETTINGS frame with all known settings, to store for a later connection.
     pub fn to_bytes(&self) -> Vec<u8> {
         pairs(self.known())
     }
 
-    /// Reads the payload of a SETTINGS frame, or the bytes that [`Self::to_bytes`] wrote.
+    /// Parses the payload of a SETTINGS frame, or the output of [`Self::to_bytes`].
     pub fn from_bytes(payload: &[u8]) -> Result<Self, Error> {
         let mut settings = Self { max_field_section_size: None, ..Self::default() };
         let mut seen = Vec::new();
@@ -124,7 +124,7 @@ impl Settings {
         Ok(())
     }
 
-    /// An extension is understood (1) or not (0), as in RFC 9220, 3 and RFC 9297, 2.1.1.
+    /// Sets an extension as supported (1) or not (0), as in RFC 9220, 3 and RFC 9297, 2.1.1.
     fn set_unknown_or_extension(&mut self, identifier: u64, value: u64) -> Result<(), Error> {
         let Some(extension) = Extension::of(identifier) else {
             self.unknown.push((identifier, value));

@@ -10,7 +10,7 @@ use crate::tree_frame::{Form, Reach, TreeFrame};
 use crate::{Event, Extension, Limits, Role, StreamId};
 use std::collections::{BTreeSet, VecDeque};
 
-/// The part of the session a stream works with.
+/// The part of the session that a stream uses.
 pub(crate) struct Context<'a> {
     pub(crate) limits: &'a Limits,
     /// The largest decoded field section.
@@ -22,9 +22,9 @@ pub(crate) struct Context<'a> {
     pub(crate) in_use: &'a BTreeSet<Extension>,
     pub(crate) reach: Reach,
     pub(crate) pushes: &'a mut Pushes,
-    /// A priority signal that overtook this request: follows its `Headers` event.
+    /// A priority signal that overtook this request; it follows the `Headers` event.
     pub(crate) overtaking: &'a mut Option<Event>,
-    /// A frame of the tree named this request before it came.
+    /// A tree frame named this request before it arrived.
     pub(crate) node_named: bool,
 }
 
@@ -36,13 +36,13 @@ pub(crate) struct RequestStream {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The header section is expected (after interim responses, the final one).
+    /// The header section is expected; after interim responses, the final one.
     Header,
     /// Content or trailers are expected.
     Content,
-    /// The trailers have come.
+    /// The trailers have arrived.
     Trailed,
-    /// Everything has come.
+    /// Everything has arrived.
     Finished,
     /// In error or reset: further bytes are dropped.
     Abandoned,
@@ -53,10 +53,10 @@ struct Incoming {
     stream: StreamId,
     role: Role,
     phase: Phase,
-    /// A frame of a known type came.
+    /// A frame of a known type has arrived.
     begun: bool,
     header_seen: bool,
-    /// The content is what another protocol says.
+    /// The content belongs to another protocol.
     is_tunnel: bool,
     /// Bytes of the HEADERS frames so far, trailers included.
     headers_frame_bytes: u64,
@@ -65,7 +65,7 @@ struct Incoming {
     content_length: Option<u64>,
     /// Content bytes that the DATA frames have announced so far.
     content_bytes: u64,
-    /// Payloads of the DATA frames that have begun since they were last reported; a server reports none.
+    /// Payload lengths of the DATA frames that have begun since the last report; a server reports none.
     data_frames: Vec<u64>,
 }
 
@@ -101,7 +101,7 @@ impl RequestStream {
         outcome
     }
 
-    /// Drops what is kept and what will come. False: nothing more was expected.
+    /// Drops the stored and all future bytes. Returns `false` if nothing more was expected.
     pub(crate) fn abandon(&mut self) -> bool {
         if matches!(self.message.phase, Phase::Finished | Phase::Abandoned) {
             return false;
@@ -111,7 +111,7 @@ impl RequestStream {
         true
     }
 
-    /// Bytes of a frame that is kept until it is whole.
+    /// Bytes of an incomplete frame that is kept.
     pub(crate) fn unfinished_bytes(&self) -> u64 {
         self.reader.kept_bytes()
     }
@@ -124,7 +124,7 @@ impl RequestStream {
         self.message.headers_frame_bytes
     }
 
-    /// The header section may still come.
+    /// Whether the header section may still arrive.
     pub(crate) fn awaits_header(&self) -> bool {
         self.message.phase == Phase::Header
     }
@@ -172,7 +172,7 @@ impl RequestStream {
 }
 
 impl Incoming {
-    /// Decides whether a frame may come now (RFC 9114, 4.1 and 7.2).
+    /// Decides whether a frame is allowed now (RFC 9114, 4.1 and 7.2).
     fn admit(
         &mut self,
         kind: FrameKind,
@@ -195,7 +195,7 @@ impl Incoming {
                 self.admit_extension(extension, length, is_first)
             }
             (FrameKind::Headers, _) if self.is_tunnel => {
-                unexpected("HEADERS behind the HEADERS of an extended CONNECT (RFC 9114, 4.4)")
+                unexpected("HEADERS after the HEADERS of an extended CONNECT (RFC 9114, 4.4)")
             }
             (FrameKind::Headers, Phase::Header | Phase::Content)
                 if length <= context.limits.headers_payload_bytes =>
@@ -215,7 +215,7 @@ impl Incoming {
         }
     }
 
-    /// Skips a frame that carries nothing, as long as there are few.
+    /// Skips a frame without content, unless there are too many.
     fn skip(&mut self, limits: &Limits) -> Result<Treatment, Error> {
         self.empty_frames += 1;
         if self.empty_frames <= limits.empty_frames {
@@ -248,7 +248,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Accepts the only extension frame of request streams: a frame of draft 20's tree, as the first one.
+    /// Accepts the only extension frame on request streams: a frame of draft 20's tree, as the first one.
     fn admit_extension(
         &mut self,
         extension: Extension,
@@ -269,7 +269,8 @@ impl Incoming {
         }
     }
 
-    /// A signal that came earlier on the control stream takes precedence (draft-ietf-quic-http-20).
+    /// Applies a tree frame. A signal that arrived earlier on the control stream takes precedence
+    /// (draft-ietf-quic-http-20).
     fn take_tree_frame(
         &mut self,
         extension: Extension,
@@ -285,16 +286,17 @@ impl Incoming {
         Ok(())
     }
 
-    /// A frame's header already shows that there is more content than announced (RFC 9114, 4.1.2).
+    /// Rejects a DATA frame whose header already exceeds the announced content (RFC 9114, 4.1.2).
     fn admit_data(&mut self, length: u64) -> Result<Treatment, Error> {
         self.content_bytes = self.content_bytes.saturating_add(length);
         if self.role == Role::Client {
             self.data_frames.push(length);
         }
         match self.content_length {
-            Some(announced) if self.content_bytes > announced => {
-                malformed(self.stream, "more content than content-length says (RFC 9114, 4.1.2)")
-            }
+            Some(announced) if self.content_bytes > announced => malformed(
+                self.stream,
+                "more content than content-length announces (RFC 9114, 4.1.2)",
+            ),
             _ => Ok(Treatment::Pass),
         }
     }
@@ -335,7 +337,7 @@ impl Incoming {
         Code::ExcessiveLoad.fail_stream(self.stream, "more interim responses than our limit")
     }
 
-    /// The stream ended at the end of a frame.
+    /// The stream ended after a complete frame.
     fn finish(&mut self, events: &mut VecDeque<Event>) -> Result<(), Error> {
         let stream = self.stream;
         if self.phase == Phase::Header {
@@ -349,11 +351,14 @@ impl Incoming {
                 }
             };
         }
-        // A response to HEAD, or a 304, has a `content-length` and no content (RFC 9114, 4.1.2). The method of the
-        // request is not known here.
+        // A response to HEAD, or a 304, has a `content-length` and no content (RFC 9114, 4.1.2). The request's
+        // method is unknown here.
         let may_be_bodiless = self.role == Role::Client && self.content_bytes == 0;
         if self.content_length.is_some_and(|said| said != self.content_bytes) && !may_be_bodiless {
-            return malformed(stream, "less content than content-length says (RFC 9114, 4.1.2)");
+            return malformed(
+                stream,
+                "less content than content-length announces (RFC 9114, 4.1.2)",
+            );
         }
         self.phase = Phase::Finished;
         events.push_back(Event::Finished { stream });

@@ -5,10 +5,10 @@
 //! draft 20   PT(2) DT(2) Empty(4)       [element ID (i)] [parent ID (i)] weight(8)
 //! draft 22   PT(2) DT(2) X(1) Empty(3)   element ID (i)  [parent ID (i)] weight(8)
 //! ```
-//! 00 is a request stream, 01 a push, 10 a placeholder. 11 has no ID: as PT the stream that the frame is on
-//! (draft 20; an error in draft 22), as DT the root. The drafts' codes have other names today:
-//! `HTTP_MALFORMED_FRAME` is `H3_FRAME_ERROR`, `HTTP_LIMIT_EXCEEDED` is `H3_ID_ERROR`,
-//! `HTTP_WRONG_STREAM` and `HTTP_UNEXPECTED_FRAME` are `H3_FRAME_UNEXPECTED`.
+//! 00 is a request stream, 01 a push, 10 a placeholder. 11 has no ID: as PT it means the frame's own stream (draft
+//! 20; an error in draft 22), as DT the root. The drafts' codes have other names today: `HTTP_MALFORMED_FRAME` is
+//! `H3_FRAME_ERROR`, `HTTP_LIMIT_EXCEEDED` is `H3_ID_ERROR`, `HTTP_WRONG_STREAM` and `HTTP_UNEXPECTED_FRAME` are
+//! `H3_FRAME_UNEXPECTED`.
 
 use crate::error::{Code, Error};
 use crate::event::{PushDepend, TreeNode, WIRE_IDS_END};
@@ -39,7 +39,7 @@ impl Form {
     }
 }
 
-/// Which elements there can be: the first IDs that are too large.
+/// Which elements can exist: the first IDs that are too large.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reach {
     pub(crate) streams: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Reach {
     pub(crate) placeholders: u64,
 }
 
-/// An element as the frame names it.
+/// An element in a frame's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Named {
     Request(u64),
@@ -67,7 +67,8 @@ pub(crate) struct TreeFrame {
 }
 
 impl TreeFrame {
-    /// A frame for the client's control stream. `None`: no form of the frame can say this, or it would be an error.
+    /// A frame for the client's control stream. `None`: no form of the frame can express this, or it would be an
+    /// error.
     pub(crate) fn of(signal: &Signal) -> Option<Self> {
         let Signal::Depend { element, parent, weight, exclusive } = *signal else { return None };
         let (element, parent) = (Named::of(element), Named::of(parent));
@@ -80,7 +81,7 @@ impl TreeFrame {
         [self.element, self.parent].into_iter().filter_map(Named::placeholder).max()
     }
 
-    /// The payload in this form. `None`: the form cannot say it.
+    /// The payload in this form. `None`: the form cannot express it.
     pub(crate) fn to_payload(self, form: Form) -> Option<Vec<u8>> {
         let weight = match form {
             Form::ZeroWeight => u8::try_from(self.weight).ok()?,
@@ -99,11 +100,11 @@ impl TreeFrame {
         Some(payload)
     }
 
-    /// Reads a payload. Bits that must be empty are not looked at, which the drafts allow.
+    /// Parses a payload. Ignores bits that must be zero, as the drafts allow.
     pub(crate) fn parse(form: Form, payload: &[u8]) -> Result<Self, Error> {
         let mut octets = Octets::with_slice(payload);
         let Some(frame) = Self::read(form, &mut octets).filter(|_| octets.cap() == 0) else {
-            return Code::Frame.fail("PRIORITY has another length than its types say");
+            return Code::Frame.fail("PRIORITY has a different length than its types require");
         };
         if frame.element == frame.parent && frame.element != Named::Absent {
             return Code::Frame.fail("PRIORITY puts an element below itself (RFC 7540, 5.3.1)");
@@ -137,7 +138,7 @@ impl TreeFrame {
                 Code::Frame.fail("PRIORITY puts a request below a later one or itself")
             }
             (Named::Absent, _) => self.event(TreeNode::Element(Element::Stream(stream)), reach),
-            _ => Code::Frame.fail("PRIORITY of something else than the stream it is on"),
+            _ => Code::Frame.fail("PRIORITY of an element other than its own stream"),
         }
     }
 

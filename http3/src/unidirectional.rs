@@ -1,4 +1,4 @@
-//! The peer's unidirectional streams. Their first bytes say what they are for (RFC 9114, 6.2).
+//! The peer's unidirectional streams. Their first bytes give their purpose (RFC 9114, 6.2).
 
 use crate::error::{Code, Error};
 use crate::frame::varints;
@@ -13,12 +13,12 @@ const QPACK_DECODER: u64 = 0x03;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Its type is not complete: the bytes so far.
+    /// The type is incomplete: the bytes so far.
     Unsaid(Vec<u8>),
     Control,
     QpackEncoder,
     QpackDecoder(DecoderStream),
-    /// A push whose ID is not complete: the bytes so far.
+    /// A push whose ID is incomplete: the bytes so far.
     PushUnsaid(Vec<u8>),
     Push(PushId),
     /// The type is unknown: its bytes are ignored (RFC 9114, 9).
@@ -34,13 +34,12 @@ impl Purpose {
 
 #[derive(Debug, Default)]
 pub(crate) struct UnidirectionalStreams {
-    /// A list, because most peers have three.
+    /// A list, because most peers have three streams.
     open: Vec<(StreamId, Purpose)>,
 }
 
 impl UnidirectionalStreams {
-    /// The stream's purpose, once its first bytes, which are taken from `bytes`, say it. New streams are accepted up to
-    /// `limit`.
+    /// The stream's purpose, once its first bytes (taken from `bytes`) show it. New streams are accepted up to `limit`.
     pub(crate) fn purpose(
         &mut self,
         role: Role,
@@ -89,7 +88,7 @@ impl UnidirectionalStreams {
     }
 }
 
-/// A varint that may come in pieces.
+/// Takes a varint that may arrive in pieces.
 pub(crate) fn take_varint(start: &mut Vec<u8>, bytes: &mut &[u8]) -> Option<u64> {
     while let Some((first, rest)) = bytes.split_first() {
         *bytes = rest;

@@ -10,18 +10,17 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct WaitingSignals {
     /// The latest `PRIORITY_UPDATE` or bucket byte of each stream.
     waiting: BTreeMap<StreamId, Event>,
-    /// Streams still to come that a frame of the tree named. Their signals do not wait, but their number has the same
-    /// limit.
+    /// Future streams named by a tree frame. Their signals do not wait, but their number has the same limit.
     nodes: BTreeSet<StreamId>,
-    /// The first stream ID above every request seen.
+    /// The first stream ID above all requests seen.
     next_request: u64,
-    /// Requests below it that were not seen: QUIC opens them with the higher one (RFC 9000, 3.2).
+    /// Unseen requests below it: QUIC opens them together with the higher one (RFC 9000, 3.2).
     unseen: BTreeSet<u64>,
     requests_seen: u64,
     signals_seen: u64,
 }
 
-/// Whether a stream can still come.
+/// Whether a stream can still open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MayBeOpened {
     Yes,
@@ -32,7 +31,7 @@ pub(crate) enum MayBeOpened {
 }
 
 impl WaitingSignals {
-    /// A request stream appears for the first time. Of the gap below it, only the streams that can be open are kept.
+    /// A request stream appears for the first time. Of the gap below it, only streams that can be open are stored.
     pub(crate) fn saw_request(&mut self, StreamId(id): StreamId, concurrent_requests: u64) {
         self.requests_seen += 1;
         self.unseen.remove(&id);
@@ -74,7 +73,7 @@ impl WaitingSignals {
         }
     }
 
-    /// A frame of the tree is about a stream that is still to come. False: there are too many such streams.
+    /// A tree frame names a future stream. Returns `false` if there are too many such streams.
     pub(crate) fn name_node(&mut self, stream: StreamId, limits: &Limits) -> bool {
         if self.nodes.len() < limits.waiting_priority_updates {
             self.nodes.insert(stream);
@@ -82,7 +81,7 @@ impl WaitingSignals {
         self.nodes.contains(&stream)
     }
 
-    /// Whether a frame of the tree was about the stream before its request.
+    /// Whether a tree frame named the stream before its request.
     pub(crate) fn is_node_named(&self, stream: StreamId) -> bool {
         self.nodes.contains(&stream)
     }
@@ -91,7 +90,7 @@ impl WaitingSignals {
         self.nodes.remove(&stream);
     }
 
-    /// Keeps the signal of a request that is open. The transport limits their number.
+    /// Stores the signal of an open request. The transport limits their number.
     pub(crate) fn put_back(&mut self, stream: StreamId, event: Event) {
         self.waiting.insert(stream, event);
     }
@@ -100,7 +99,7 @@ impl WaitingSignals {
         self.waiting.remove(&stream)
     }
 
-    /// Counts one signal against the number that the client's requests justify.
+    /// Counts one signal against the number that the client's requests allow.
     pub(crate) fn spend(&mut self, limits: &Limits) -> Result<(), Error> {
         self.signals_seen += 1;
         let earned = limits.signals_per_request.saturating_mul(self.requests_seen);

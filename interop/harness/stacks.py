@@ -253,7 +253,7 @@ OBEYING_SERVER = Server("utmost", utmost_serve_obeying, drains=True, log_option=
 
 # (client, server, case) that cannot pass, with the reason; ANY stands for all clients, or all servers.
 ANY = "*"
-H3I_DATA_LIMIT = "h3i 0.7.0 keeps no DATA frame of more than 2,000,000 bytes, and this server sends one a body"
+H3I_DATA_LIMIT = "h3i 0.7.0 keeps no DATA frame of more than 2,000,000 bytes, and this server sends one per body"
 KNOWN_FAILURES = {
     (ANY, "ngtcp2", "0 B"): "gtlsserver 0.12.1 answers 404 for an empty file",
     # quic-go sends a body in several DATA frames, all others in one.

@@ -1,5 +1,5 @@
 //! The engine `browser`: a real browser loads a page from the real server over UDP on loopback, in real time, through the lab's
-//! links. What the browser says of the load becomes a [`Load`] like that of any other engine.
+//! links. The browser's observations become a [`Load`] like that from any other engine.
 
 use crate::Load;
 use crate::network::Network;
@@ -15,18 +15,18 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The port that a browser believes to see: links that name a host without a port lead there.
+/// The port that the browser sees, so that links that name a host without a port lead there.
 const HTTPS_PORT: u16 = 443;
 
 /// A browser that can be driven.
 pub trait Browser: Debug + Send + Sync {
-    /// Its name and version, and what bodies the pages have: `Chromium 156.0.7842.0, the pages' own files`.
+    /// Its name and version, and the kind of bodies: `Chromium 156.0.7842.0, the pages' own files`.
     fn description(&self) -> Result<String, BrowserError>;
 
-    /// `page` with bodies that the browser can read. The responses say of each resource what its imitation says.
+    /// `page` with bodies that the browser can read. The responses carry the same facts about each resource as its imitation's.
     fn site(&self, page: &Page) -> Result<Arc<dyn Site>, BrowserError>;
 
-    /// Loads `page` once. The load shares nothing with earlier ones.
+    /// Loads `page` once. The load shares no state with earlier ones.
     fn load(&self, page: &Page, entrance: Entrance<'_>) -> Result<ObservedLoad, BrowserError>;
 }
 
@@ -35,33 +35,33 @@ pub trait Browser: Debug + Send + Sync {
 pub struct Entrance<'a> {
     /// A UDP port of this machine. All loads use the port of the first.
     pub port: u16,
-    /// The pin of the public key of the server's certificate, as the flag of Chromium has it.
+    /// The pin of the server certificate's public key, in the form of Chromium's flag.
     pub public_key_pin: &'a str,
-    /// Whether pictures of the window are taken while the page loads. They cost time.
+    /// Whether to take pictures of the window during the load. They slow it down.
     pub is_filmed: bool,
 }
 
-/// The browser is missing, failed, or cannot show a page.
+/// The browser is missing, has failed, or cannot show a page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BrowserError(pub String);
 
-/// A load as the browser saw it. All times are milliseconds on one clock.
+/// A load as the browser observed it. All times are in milliseconds on one clock.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ObservedLoad {
     /// The resources of the page that were requested.
     pub resources: Vec<ObservedResource>,
     /// The first contentful paint.
     pub first_render_ms: Option<f64>,
-    /// The largest contentful paint, where it is that of a hero image of the page.
+    /// The largest contentful paint, if it is a hero image of the page.
     pub hero_render_ms: Option<f64>,
     /// `DOMContentLoaded`.
     pub dom_content_loaded_ms: Option<f64>,
     /// The load event.
     pub load_ms: Option<f64>,
-    /// Pictures of the window in the order in which they were taken; empty where none are.
+    /// Pictures of the window in order; empty if none were taken.
     pub film: Vec<FilmFrame>,
-    /// What went otherwise than the page says.
+    /// Differences from the page.
     pub problems: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ pub struct ObservedLoad {
 pub struct FilmFrame {
     /// When it was taken.
     pub time_ms: f64,
-    /// How much of the last picture it shows, from 0 to 1, by the histograms of their colours: `WebPageTest`'s measure of visual
+    /// The share of the last picture that it shows, from 0 to 1, by their colour histograms: `WebPageTest`'s measure of visual
     /// progress.
     pub completeness: f64,
     /// JPEG.
@@ -84,13 +84,13 @@ pub struct ObservedResource {
     pub id: usize,
     /// When the request was sent.
     pub requested_ms: f64,
-    /// When bytes of the body came, and how many.
+    /// When bytes of the body arrived, and how many.
     pub arrivals: Vec<(f64, u64)>,
-    /// When the last byte came. `None`: it did not.
+    /// When the last byte arrived, if it did.
     pub finished_ms: Option<f64>,
 }
 
-/// What all loads of a study share: the certificate, and the port that the browser knows.
+/// The state that all loads of a study share: the certificate, and the port that the browser sees.
 pub(crate) struct Stage {
     identity: Identity,
     public_key_pin: String,
@@ -102,7 +102,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) browser: &'a dyn Browser,
     pub(crate) options: Options,
     pub(crate) site: RuledSite,
-    /// The network whose links are between them, and the seed of the links. `None`: they talk directly.
+    /// The network with the links between them, and the links' seed. `None`: a direct connection.
     pub(crate) links: Option<(&'a Network, u64)>,
     pub(crate) is_filmed: bool,
 }
@@ -110,13 +110,13 @@ pub(crate) struct Setup<'a> {
 /// A load in a browser.
 pub(crate) struct Browsed {
     pub(crate) load: Load,
-    /// What went otherwise than the page says.
+    /// Differences from the page.
     pub(crate) problems: Vec<String>,
     /// Pictures, with times from the first request.
     pub(crate) film: Vec<FilmFrame>,
 }
 
-/// A browser's load that could not be carried out.
+/// Why a browser's load could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum BrowsingError {
     /// Its server or links failed.
@@ -160,8 +160,8 @@ impl Stage {
     }
 }
 
-/// What was seen as the timeline of a connection. Streams are numbered in the order of the requests. A body whose size the page
-/// says counts as this; its last bytes came when the browser says that it was whole.
+/// The observations as the timeline of a connection. Streams are numbered in the order of requests. A body of known size is counted
+/// with the page's size; its last bytes arrive when the browser reports it complete.
 pub(crate) fn timeline(page: &Page, seen: &ObservedLoad) -> Timeline {
     let mut resources: Vec<&ObservedResource> = seen.resources.iter().collect();
     resources.sort_by(|one, other| one.requested_ms.total_cmp(&other.requested_ms));
@@ -180,7 +180,7 @@ pub(crate) fn timeline(page: &Page, seen: &ObservedLoad) -> Timeline {
         });
         let mut offset = 0;
         for (time_ms, arrived) in &resource.arrivals {
-            // The rest comes with the end.
+            // The rest arrives with the end.
             let arrived = (*arrived).min(bytes.saturating_sub(offset + 1));
             let time_us = us_since(start_ms, *time_ms).min(end_us.unwrap_or(u64::MAX));
             let frame = StreamFrame { time_us, stream, offset, bytes: arrived };
@@ -203,8 +203,8 @@ pub(crate) fn timeline(page: &Page, seen: &ObservedLoad) -> Timeline {
     Timeline { transfers, frames, renders: vec![renders], ..Timeline::default() }
 }
 
-/// What each picture adds to what was shown before, as regions of a page, so that their mean is the `SpeedIndex`: the area above the
-/// curve of visual progress. What is covered again stays shown.
+/// The addition of each picture to the preceding ones, as regions of a page, so that their mean is the `SpeedIndex`: the area above
+/// the curve of visual progress. Areas that are covered again count as shown.
 fn regions(film: &[FilmFrame], start_ms: f64) -> Vec<Region> {
     let (mut regions, mut shown) = (Vec::new(), 0);
     for frame in film {
@@ -220,7 +220,7 @@ fn regions(film: &[FilmFrame], start_ms: f64) -> Vec<Region> {
     regions
 }
 
-/// 0 for what came before `start_ms`.
+/// 0 for times before `start_ms`.
 fn us_since(start_ms: f64, ms: f64) -> u64 {
     let since = Duration::try_from_secs_f64((ms - start_ms) / 1000.0).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
@@ -230,7 +230,7 @@ fn us_since(start_ms: f64, ms: f64) -> u64 {
 const PARTS: u32 = 1000;
 
 impl ObservedLoad {
-    /// When the first request was sent. Times are the browser's own, which count from the start of the machine.
+    /// When the first request was sent, on the browser's own clock, which counts from the start of the machine.
     fn start_ms(&self) -> f64 {
         let all = self.resources.iter().map(|it| it.requested_ms);
         all.min_by(f64::total_cmp).unwrap_or_default()

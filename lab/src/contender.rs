@@ -1,8 +1,8 @@
-//! The contenders that a study compares: schemes, and the brackets between which all of them lie.
+//! The contenders of a study: schemes, and the brackets that enclose all of them.
 
 use schedulers::{Catalogue, Needs, Scheme, SchemeError};
 
-/// A scheme, or a bracket: the best or the worst order of a page, whoever would have to know what.
+/// A scheme, or a bracket: the best or the worst order of a page, found with full knowledge.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "contenders are few, and nearly all are schemes")]
 pub enum Contender {
@@ -18,12 +18,12 @@ impl Contender {
     /// The contenders that are not schemes.
     pub const BRACKETS: [Self; 2] = [Self::Oracle, Self::AntiOracle];
 
-    /// A scheme of the registry or a bracket by its name.
+    /// A built-in scheme or a bracket by name.
     pub fn find(name: &str) -> Result<Self, SchemeError> {
         Self::find_in(&Catalogue::default(), name)
     }
 
-    /// A scheme of a catalogue or a bracket by its name.
+    /// A scheme of a catalogue or a bracket by name.
     pub fn find_in(catalogue: &Catalogue, name: &str) -> Result<Self, SchemeError> {
         match name {
             "oracle" => Ok(Self::Oracle),
@@ -32,7 +32,7 @@ impl Contender {
         }
     }
 
-    /// As on the command line and in results.
+    /// The name on the command line and in results.
     pub fn name(&self) -> &str {
         match self {
             Self::Scheme(scheme) => &scheme.name,
@@ -70,7 +70,8 @@ impl Contender {
         }
     }
 
-    /// Whether it is a scheme that must know the whole page. A bracket is searched for, and knows it anyway.
+    /// Whether it is a scheme that must know the whole page. A bracket comes from a search, which knows it
+    /// anyway.
     pub fn looks_ahead(&self) -> bool {
         self.scheme().is_some_and(|it| it.needs == Needs::Page)
     }

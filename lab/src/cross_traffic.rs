@@ -1,4 +1,4 @@
-//! Traffic of others on the links of a page load: what it is, and what chance makes of it. The engine `stack` carries it.
+//! Cross traffic on the links of a page load: its kinds, and its random events. The engine `stack` carries it.
 
 use crate::network::{Amount, Network, rounded};
 use rand::{Rng, SeedableRng};
@@ -9,20 +9,20 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The traffic of others. As text, and so in files: `none`, `bulk:cubic`, `web:0.3`.
+/// The cross traffic. In text and files: `none`, `bulk:cubic`, `web:0.3`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum CrossTraffic {
     /// The page has the links to itself.
     #[default]
     None,
-    /// One download that does not end, under this congestion control.
+    /// One endless download, under this congestion control.
     Bulk(CongestionControl),
-    /// Short downloads ([`WebFlows`]) that together ask for this share of the rate to the client.
+    /// Short downloads ([`WebFlows`]) that together use this share of the downlink's rate.
     Web(Amount),
 }
 
-/// The share of `web` without one.
+/// The default share of `web`.
 const WEB_SHARE: &str = "0.3";
 
 const CONGESTION_CONTROLS: [CongestionControl; 3] =
@@ -78,19 +78,19 @@ impl From<CrossTraffic> for String {
     }
 }
 
-/// A download of somebody else.
+/// One download of the cross traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Flow {
-    /// When it begins, from the beginning of the traffic.
+    /// When it begins, counted from the beginning of the traffic.
     pub(crate) at: Duration,
     pub(crate) bytes: u64,
 }
 
-/// Short downloads of others without end, each over a connection of its own.
+/// An endless series of short downloads, each over its own connection.
 ///
-/// They begin independently of each other: pauses between their beginnings are exponential, as Paxson and Floyd found
-/// for what users start (Wide-area traffic: the failure of Poisson modeling, 1995). They do not wait for the link, so
-/// every scheme meets the same downloads. Sizes follow Pareto's distribution with the exponent that Barford and
+/// They begin independently of each other: the pauses between beginnings are exponential, as Paxson and Floyd found for
+/// connections that users start (Wide-area traffic: the failure of Poisson modeling, 1995). They do not wait for the
+/// link, so every scheme meets the same downloads. Sizes follow Pareto's distribution with the exponent that Barford and
 /// Crovella measured for the tail of web files (Generating representative web workloads, 1998), from [`BYTES_MIN`] to
 /// [`BYTES_MAX`]. The mean pause follows from the mean size and the share of the rate.
 #[derive(Debug, Clone)]
@@ -106,14 +106,15 @@ const EXPONENT: f64 = 1.1;
 /// The smallest download.
 const BYTES_MIN: f64 = 10e3;
 
-/// The largest one. The exponent alone would put half of all bytes into downloads that no page load ever meets.
+/// The largest download. Without it, the exponent would put half of all bytes into downloads that no page load ever
+/// meets.
 const BYTES_MAX: f64 = 1e6;
 
-/// The source of chance beside the links' own, which have the lowest numbers.
+/// The random stream of this traffic, apart from the links' own, which have the lowest numbers.
 const CHANCE: u64 = 1000;
 
 impl WebFlows {
-    /// The downloads that ask for `share` of the rate of `network`. A seed gives the same ones again.
+    /// The downloads that use `share` of the rate of `network`. The same seed gives the same downloads.
     pub(crate) fn new(share: Amount, network: &Network, seed: u64) -> Self {
         let mut chance = ChaCha8Rng::seed_from_u64(seed);
         chance.set_stream(CHANCE);
@@ -130,7 +131,7 @@ impl WebFlows {
 impl Iterator for WebFlows {
     type Item = Flow;
 
-    /// Whole microseconds and bytes, by inversion of the two distributions.
+    /// The next download, in whole microseconds and bytes, by inversion of the two distributions.
     fn next(&mut self) -> Option<Flow> {
         let pause_s = -(1.0 - self.draw()).ln() * self.mean_pause_s;
         self.at_us += (pause_s * 1e6).round();

@@ -1,4 +1,4 @@
-//! In which order a client hands data up: what head-of-line blocking makes of the same arrivals.
+//! The order in which a client delivers data: the effect of head-of-line blocking on the same arrivals.
 
 use http3::StreamId;
 use qlog_tools::assembly::{DeliveryStep, StreamFrame};
@@ -6,19 +6,19 @@ use qlog_tools::timeline::Timeline;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The earlier bytes that an arrived byte waits for.
+/// The earlier bytes for which an arrived byte waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryOrder {
-    /// For all earlier bytes of its own stream, as QUIC says.
+    /// All earlier bytes of its own stream, as in QUIC.
     #[default]
     Stream,
-    /// For all bytes that were first sent before it, on any stream, as TCP makes it (the paper's section 5.2).
+    /// All bytes that were first sent before it, on any stream, as in TCP (the paper's section 5.2).
     Connection,
 }
 
-/// The same arrivals, handed up in the order of first transmission, `runs`: each byte comes when the last of
-/// all those before it has arrived. Frames of streams that `runs` does not name stay as they are.
+/// The same arrivals, delivered in the order of first transmission, `runs`: each byte is delivered when all
+/// bytes before it have arrived. Frames of streams that are not in `runs` are unchanged.
 pub(crate) fn in_order_of_transmission(timeline: Timeline, runs: &[(StreamId, u64)]) -> Timeline {
     let deliveries = timeline.deliveries();
     let steps: BTreeMap<u64, &[DeliveryStep]> =

@@ -1,9 +1,10 @@
-//! What a site's owner pastes into the configuration of the server that there is: priorities of resources, links, early hints.
+//! The lines that a site's owner pastes into the configuration of an existing server: priorities of resources, links, and
+//! early hints.
 //!
-//! Another server cannot run a scheme. But where it sends by RFC 9218, a `Priority` field of a response moves that response, and
-//! links and `fetchpriority` move what a browser asks for, whatever the server does. So an export has no more than that, the most
-//! telling lines first. What each server really does with it stands at the head of its file. [`Advice`] is the same for all
-//! servers; each is a row of [`SERVERS`] and a template.
+//! Another server cannot run a scheme. But if it sends by RFC 9218, a `Priority` response field moves that response, and links
+//! and `fetchpriority` move the browser's requests, whatever the server does. So an export contains only these, the most
+//! effective lines first. The head of each file states what that server really does with them. [`Advice`] is the same for all
+//! servers; each server is a row of [`SERVERS`] and a template.
 
 mod advice;
 mod policy;
@@ -23,7 +24,7 @@ use std::str::FromStr;
 pub struct Server {
     /// As on the command line.
     pub name: &'static str,
-    /// Where the text goes, what the server does with it, which version of a package tests ran with it, and the configuration.
+    /// Where to put the text, what the server does with it, which package version tests ran with it, and the configuration.
     template: &'static str,
 }
 
@@ -37,7 +38,7 @@ pub const SERVERS: [Server; 6] = [
     Server { name: "fastly", template: include_str!("../templates/export/fastly.txt") },
 ];
 
-/// What all of them share.
+/// The common part.
 const BASE: &str = include_str!("../templates/export/base.txt");
 
 impl FromStr for Server {
@@ -52,10 +53,10 @@ impl FromStr for Server {
 }
 
 impl Server {
-    /// The text for this server. Where nothing gains, it is a comment.
+    /// The text for this server. If nothing gains, it is a comment.
     ///
     /// # Panics
-    /// If a template is wrong: it is part of the program, and tests render each.
+    /// Panics if a template is wrong: templates are part of the program, and tests render each.
     pub fn export(&self, advice: &Advice) -> String {
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
         let mut environment = Environment::new();
@@ -67,7 +68,7 @@ impl Server {
         text.expect("the template asks for nothing that is missing")
     }
 
-    /// What templates know. Each row has its keys: host and path, or paths alone where not everything names its host.
+    /// The variables of the templates. Each row has its keys: host and path, or paths alone unless all hosts are named.
     fn view(&self, advice: &Advice) -> Value {
         let (said, left_out) = advice.sendable();
         let keys = |host: &str, path: &str| -> Vec<String> {
@@ -100,7 +101,7 @@ impl Server {
 /// The widest line of a comment.
 const WIDTH: usize = 100;
 
-/// `text` as lines of a comment. All these servers begin one with `#`. A line break in `text` ends a paragraph.
+/// `text` as lines of a comment, which begin with `#` on all these servers. A line break in `text` ends a paragraph.
 fn commented(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for paragraph in text.lines() {

@@ -17,7 +17,7 @@ impl FileError {
         move |source| Self { path: path.to_owned(), source }
     }
 
-    /// Whether what the file holds is wrong.
+    /// Whether the contents of the file are wrong.
     pub fn is_bad_content(&self) -> bool {
         self.source.kind() == io::ErrorKind::InvalidData
     }

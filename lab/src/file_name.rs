@@ -1,6 +1,7 @@
 //! Names as file names.
 
-/// A name as a file name: of characters outside `[a-z0-9-]` the bytes in hex after `_`, because `%` begins a comment in LaTeX.
+/// A name as a file name: characters outside `[a-z0-9-]` become `_` and their bytes in hex, because `%` begins a comment in
+/// LaTeX.
 pub fn file_name(name: &str) -> String {
     let characters = name.bytes().map(|byte| match byte {
         b'a'..=b'z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),

@@ -1,12 +1,12 @@
 //! The finder: which order should a site's server send its pages in, and is it better than the present one?
 //!
-//! The question that every server can act on is about priorities of single resources ([`by_resource`]); [`SiteAnswer`] is its answer.
+//! The question that every server can act on concerns priorities of single resources ([`by_resource`]); [`SiteAnswer`] is its answer.
 //!
-//! Whole schemes are for a server that runs them ([`find`]). Stage 1 loads each page under every scheme on the engine `ideal`, in
+//! Whole schemes need a server that runs them ([`find`]). Stage 1 loads each page under every scheme on the engine `ideal`, in
 //! milliseconds. Stage 2 loads it under the best of them and in the present order on the engine `stack`, paired by seed, until the
-//! difference is known as exactly as was asked ([`trial`]). The loads that judge play other recordings of the page. The answer names
-//! one order for each page and network, or says that none is better than the present one, and one order for all of them whose worst
-//! case is the least bad.
+//! difference is known with the requested precision ([`trial`]). The loads that judge play other recordings of the page. The answer
+//! names one order for each page and network, or states that none is better than the present one, and one order for all of them with the
+//! best worst case.
 
 mod advice;
 mod answer;
@@ -61,37 +61,37 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use trial::Rule;
 
-/// The scheme of a server that obeys its clients' priority signals, as most HTTP/3 servers that prioritize do.
+/// The scheme of a server that obeys its clients' priority signals, like most HTTP/3 servers that prioritize.
 pub const OBEYING: &str = "rfc9218";
 
-/// What is searched for.
+/// The question of a search.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// The pages. Where pages share a name, the first is the page. The others are further recordings of it, which count where they
-    /// have the same resources.
+    /// The pages. Among pages with the same name, the first is the page; the others are further recordings of it, and count if they have
+    /// the same resources.
     pub pages: Vec<Arc<Page>>,
-    /// Paths of the documents that a page stands for, by its name: they have its template.
+    /// Paths of the documents that a page represents, by its name: they share its template.
     pub alike: BTreeMap<String, Vec<String>>,
-    /// The networks of the site's visitors; each name once.
+    /// The networks of the site's visitors, with unique names.
     pub networks: Vec<Network>,
-    /// The schemes among which the answer is: [`candidates`].
+    /// The schemes to choose from: [`candidates`].
     pub schemes: Vec<Contender>,
-    /// What runs now.
+    /// The present server.
     pub server: &'static BaselineServer,
-    /// What a load is judged by.
+    /// The measure by which loads are judged.
     pub goal: Goal,
-    /// Also say how near priorities of single resources come to the best order, which takes long.
+    /// Whether to compute how near priorities of single resources come to the best order, which takes long.
     pub oracle: bool,
-    /// The half-width of a 95 % interval, as a share of the ratio, at which loads end.
+    /// Loads end at this half-width of a 95 % interval, as a share of the ratio.
     pub width: f64,
-    /// The most loads of a page on a network, in the present order and under the candidate.
+    /// The maximum number of loads of a page on a network, in the present order and under the candidate.
     pub most_loads: usize,
     /// Loads at a time.
     pub jobs: usize,
-    /// The browser that the playback imitates: its signals where a page has none, what it holds back, and how long it takes to commit to
+    /// The browser that the playback imitates: its signals for pages without any, the requests it holds back, and its time to commit to
     /// a document.
     pub profile: Option<Profile>,
-    /// The browser that [`confirm`] asks. `None`: it asks engine `wire`.
+    /// The browser for [`confirm`]. `None`: engine `wire`.
     pub browser: Option<Arc<dyn Browser>>,
 }
 
@@ -100,11 +100,11 @@ pub struct Question {
 pub enum Step {
     /// This number of further loads follows.
     Planned(usize),
-    /// One was.
+    /// One load finished.
     Loaded,
 }
 
-/// The schemes that a server can run which does not know the page's graph: the schemes of the registry, and one's own.
+/// The schemes for a server that does not know the page's graph: the built-in ones, and the user's own.
 pub fn candidates(catalogue: &Catalogue) -> Vec<Contender> {
     let all = SCHEMES.iter().chain(catalogue.own()).cloned().map(Contender::from);
     all.filter(|it| !it.looks_ahead()).collect()
@@ -130,7 +130,7 @@ pub fn find(question: &Question, progress: &(dyn Fn(Step) + Sync)) -> Result<Ans
 }
 
 impl Question {
-    /// A question about these pages and networks, as exact as `utmost find` asks it, with a load for each core at a time.
+    /// A question about these pages and networks, with the precision of `utmost find`, and one concurrent load per core.
     pub fn new(pages: Vec<Arc<Page>>, networks: Vec<Network>) -> Self {
         Self {
             pages,
@@ -148,7 +148,7 @@ impl Question {
         }
     }
 
-    /// The pages without further recordings of them.
+    /// The pages, without their further recordings.
     pub fn pages(&self) -> Vec<Arc<Page>> {
         let mut pages: Vec<Arc<Page>> = Vec::new();
         for page in &self.pages {
@@ -159,13 +159,13 @@ impl Question {
         pages
     }
 
-    /// When a page has enough loads on a network.
+    /// The rule for when a page has enough loads on a network.
     fn rule(&self) -> Rule {
         let tests = self.pages().len() * self.networks.len();
         Rule { width: self.width, most_loads: self.most_loads, tests }
     }
 
-    /// The manifest of a study that loads everything that stage 2 might. `program` says what runs.
+    /// The manifest of a study with all loads of stage 2. `program` describes this program.
     pub fn provenance(&self, program: Value) -> Value {
         let networks = self.networks.clone();
         let plan = self.plan(engines::STACK, networks, self.pages(), self.schemes.clone());
@@ -173,7 +173,7 @@ impl Question {
         plan.map_or(program.clone(), |plan| manifest::provenance(&Plan { seeds, ..plan }, program))
     }
 
-    /// A plan of either stage, with one seed; `None` without a network.
+    /// A plan for either stage, with one seed; `None` without a network.
     fn plan(
         &self,
         engine: &'static dyn Engine,

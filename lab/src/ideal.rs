@@ -1,5 +1,5 @@
-//! The engine `ideal`: playback, scheduler and send buffer, one packet a slot, no transport, virtual time.
-//! It is exact, and the same from run to run. A link has a rate, a delay and jitter here, and nothing else.
+//! The engine `ideal`: playback, scheduler and send buffer, one packet per slot, no transport, virtual
+//! time. It is exact and repeatable. Its links have only a rate, a delay and jitter.
 
 mod clock;
 mod ordered;
@@ -24,15 +24,15 @@ use way_down::WayDown;
 /// How a page is loaded, besides its scheme and network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Conditions {
-    /// Bytes taken from the scheduler before they leave.
+    /// Bytes taken from the scheduler before they are sent.
     pub send_buffer_bytes: u64,
     /// The model of the send buffer.
     pub send_buffer_model: SendBufferModel,
-    /// The facts about resources that the scheme knows.
+    /// The scheme's facts about resources.
     pub metadata: Metadata,
-    /// In which order data is handed up.
+    /// The order in which data is delivered.
     pub delivery_order: DeliveryOrder,
-    /// Decides about jitter, if the network has it.
+    /// Determines jitter, if the network has it.
     pub seed: u64,
 }
 
@@ -43,8 +43,8 @@ pub enum SendBufferModel {
     /// Bytes between scheduler and transport, first in, first out.
     #[default]
     Fifo,
-    /// A delay of every request but the document's: the time that a full buffer takes to drain at the link's
-    /// rate. The paper's experiments probably emulated a buffer like this. On engine `ideal` only.
+    /// Delays every request but the document's by the time that a full buffer takes to drain at the link's
+    /// rate. The paper's experiments probably emulated a buffer like this. Only on engine `ideal`.
     Delay,
 }
 
@@ -77,7 +77,7 @@ struct Server<'a> {
     buffer_limit_bytes: u64,
     /// Bytes taken from the scheduler, by resource.
     committed: Vec<u64>,
-    /// Responses that have nothing to send now and will have.
+    /// Responses that have nothing to send now but will have later.
     waiting: BTreeSet<StreamId>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Opens the responses that were requested, and picks the packet of a slot: its resource and bytes.
+    /// Opens the requested responses, and picks the packet of a slot: its resource and bytes.
     fn pick(&mut self, load: &Simulation, opened: &[usize]) -> Option<(usize, u64)> {
         for &resource in opened {
             let stream = StreamId(load.stream(resource));
@@ -110,7 +110,7 @@ impl<'a> Server<'a> {
         Some((load.resource(stream.0), bytes))
     }
 
-    /// Wakes the responses that have new bytes.
+    /// Wakes responses with new bytes.
     fn update_ready(&mut self, load: &Simulation) {
         let (committed, scheduler) = (&self.committed, &mut self.scheduler);
         self.waiting.retain(|stream| {
@@ -144,7 +144,7 @@ impl<'a> Server<'a> {
     }
 }
 
-/// How long a full buffer takes to leave.
+/// How long a full buffer takes to drain.
 fn drain_us(bytes: u64, network: &Network) -> u64 {
     rounded(bytes as f64 * 8e6 / network.down.rate.mean())
 }

@@ -1,9 +1,9 @@
 //! Engines, networks and studies: a page loaded under a scheme, on a network, many times.
 //!
-//! [`ideal`] loads a page without a transport, [`stack`] with the real cores of server and client in a
-//! simulated [`World`](simulator::World), [`wire`] with the real programs over UDP sockets, [`browsing`] in a browser. All give a
-//! [`Load`], and metrics are computed from its timeline alone. A [`study`] is every page under every scheme.
-//! [`finder`] searches the order for a site's pages, and [`export`] writes what other servers can do of it. A [`scenario`] is pure scheduling without a page.
+//! [`ideal`] loads a page without a transport, [`stack`] with the real cores of server and client in a simulated
+//! [`World`](simulator::World), [`wire`] with the real programs over UDP sockets, and [`browsing`] in a browser. All give a [`Load`], whose
+//! timeline alone determines the metrics. A [`study`] loads every page under every scheme. [`finder`] searches the best order for a site's
+//! pages, and [`export`] writes the part that other servers can use. A [`scenario`] is pure scheduling without a page.
 
 pub mod bounds;
 pub mod browsing;
@@ -52,14 +52,14 @@ use std::collections::BTreeSet;
 /// One page load, as its client saw it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Load {
-    /// Whether every resource was requested and came.
+    /// Whether every resource was requested and arrived.
     pub completed: bool,
-    /// The requests, and what came when.
+    /// The requests and arrivals.
     pub timeline: Timeline,
 }
 
 impl Load {
-    /// A load over the transport, and what went otherwise than the page says.
+    /// A load over the transport, with its differences from the page.
     fn over_transport(
         outcome: &Outcome,
         mut timeline: Timeline,
@@ -76,7 +76,7 @@ impl Load {
     }
 }
 
-/// What went otherwise than the page says.
+/// The differences from the page.
 fn problems(outcome: &Outcome) -> Vec<String> {
     let mut problems: Vec<String> = outcome.problems.iter().map(ToString::to_string).collect();
     if !outcome.completed && !outcome.left && problems.is_empty() {
@@ -85,7 +85,7 @@ fn problems(outcome: &Outcome) -> Vec<String> {
     problems
 }
 
-/// What the user of a load saw; `playback` is at its end.
+/// The moments that the user of a load saw; `playback` must be at its end.
 pub fn render_times(playback: &mut Playback) -> RenderTimes {
     if playback.is_done() {
         playback.run_on();
@@ -102,7 +102,7 @@ pub fn above_fold(page: &Page) -> BTreeSet<String> {
     page.resources.iter().filter(|it| it.above_fold).map(|it| page.url(it.id)).collect()
 }
 
-/// The resources of `page` as figures show them.
+/// The resources of `page` in the form for figures.
 pub fn figure_resources(page: &Page) -> Vec<PageResource> {
     let resources = page.resources.iter().map(|resource| PageResource {
         url: page.url(resource.id),

@@ -1,9 +1,9 @@
 //! Limits of the lab.
 
-/// Slots after which a load on the engine `ideal` is given up: a page of 14 GB.
+/// Slots after which a load on the engine `ideal` is aborted: a page of 14 GB.
 pub(crate) const SLOTS_MAX: u64 = 10_000_000;
 
-/// Clients of a relay. Beyond this number the one that was silent longest is forgotten.
+/// Clients of a relay. Beyond this number, the client that was silent longest is dropped.
 pub(crate) const RELAY_CLIENTS_MAX: usize = 256;
 
 /// Datagrams that a relay reads from one socket before the others get their turn.
@@ -21,29 +21,30 @@ pub(crate) const MOMENTS_MAX: usize = 4000;
 /// Nodes of all trees of a trace together: about 40 MB.
 pub(crate) const TRACE_NODES_MAX: usize = 400_000;
 
-/// Packets of a traced scenario: the tree is looked at after each.
+/// Packets of a traced scenario, because the tree is compared after each.
 pub(crate) const TRACE_PACKETS_MAX: usize = 100_000;
 
-/// Requests of a scenario over QUIC: a server takes this many at a time on one connection.
+/// Requests of a scenario over QUIC: the most concurrent requests on one connection of the server.
 pub(crate) const QUIC_REQUESTS_MAX: usize = 100;
 
-/// Slots of a scenario over QUIC: a log has some 100 bytes for each packet.
+/// Slots of a scenario over QUIC: a log has about 100 bytes for each packet.
 pub(crate) const QUIC_SLOTS_MAX: u64 = 20_000;
 
 /// Stream bytes of a packet of a scenario over QUIC: it must fit in a datagram with all headers.
 pub(crate) const QUIC_PACKET_BYTES_MAX: u64 = 16_000;
 
-/// Links of a page that a probe tries.
+/// The most links of a page that a probe tries.
 pub(crate) const PROBE_LINKS_MAX: usize = 16;
 
-/// Resources of a page up to which the bounds add up the bytes that a discovery needs: a table of all pairs.
+/// The most resources of a page for which the bounds compute the bytes that a discovery needs, in a table of all
+/// pairs.
 pub(crate) const PAIRS_MAX: usize = 300;
 
 /// Passes of the bounds over all resources. Only a page that lists each resource before its ancestors needs more.
 pub(crate) const PASSES_MAX: usize = 100;
 
-/// Downloads of others at a time, on the links of one page load.
+/// Concurrent cross-traffic downloads on the links of one page load.
 pub(crate) const CROSS_FLOWS_MAX: usize = 256;
 
-/// Largest document that is searched for what it names, in bytes.
+/// The largest document that is searched for references, in bytes.
 pub(crate) const DOCUMENT_BYTES_MAX: u64 = 16 << 20;

@@ -1,4 +1,4 @@
-//! How much a server knows of the resources that it sends.
+//! How much a server knows about the resources it sends.
 
 use schedulers::{FACTS, Resource};
 use serde::{Deserialize, Serialize};
@@ -10,15 +10,17 @@ schedulers::named! {
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Metadata {
-        /// Its kind, from the MIME type, and its size, from the response: what any server sees. The paper's server
-        /// without a resource list.
+        /// Its kind, from the MIME type, and its size, from the response: facts that any server sees. The paper's
+        /// server without a resource list.
         None = "none",
-        /// What a browser knows when it asks: also where the document refers to it and how (`in_head`, `async`,
-        /// `defer`, `preload`, after the first image), what the browser would signal, and which stylesheets and
-        /// scripts it waits for. Not what is above the fold: a browser learns that when it lays the page out.
+        /// The facts that a browser knows when it makes the request: also where and how the document references
+        /// it (`in_head`, `async`, `defer`, `preload`, after the first image), the browser's signals, and which
+        /// stylesheets and scripts it waits for. Not what is above the fold: a browser learns that only from the
+        /// layout.
         #[default]
         Browser = "browser",
-        /// All that the page says, hero images and what is above the fold included: what the metrics reward.
+        /// Everything in the page, including hero images and what is above the fold: the facts that the metrics
+        /// reward.
         Full = "full",
     }
 }
@@ -43,7 +45,7 @@ impl Metadata {
     }
 }
 
-/// A site that tells its server no more than this.
+/// A site that gives its server only these facts.
 pub(crate) struct LimitedSite {
     pub(crate) inner: Arc<dyn Site>,
     pub(crate) metadata: Metadata,

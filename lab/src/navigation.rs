@@ -1,4 +1,4 @@
-//! The pages of a connection that loads several, each as a load of its own.
+//! The pages of a connection that loads several, each as a separate load.
 
 use crate::{Load, problems};
 use client::{NextPage, Outcome};
@@ -7,23 +7,23 @@ use qlog_tools::timeline::Timeline;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// One page of a connection. Its time zero is the navigation to it.
+/// One page of a connection. Its time zero is its navigation.
 #[derive(Debug, Clone)]
 pub struct Navigation {
     /// The page.
     pub page: Arc<Page>,
-    /// Its requests, and what came for them. What was used from a cache, or from a push that came for it during an
-    /// earlier page, is not in the timeline.
+    /// Its requests and their arrivals. Its timeline omits resources used from a cache, or from a push that
+    /// arrived during an earlier page.
     pub load: Load,
     /// Differences from the page's description.
     pub problems: Vec<String>,
-    /// How it ended, as the client says.
+    /// Its end, according to the client.
     pub outcome: Outcome,
 }
 
 impl Navigation {
-    /// The pages that the client reached, in their order: of `first`, and of those that its options say `then`.
-    /// `timeline` and `outcome` are the connection's.
+    /// The pages that the client reached, in order: `first`, and the pages in its option `then`. `timeline` and
+    /// `outcome` are the connection's.
     pub fn all(
         first: &Arc<Page>,
         then: &[NextPage],

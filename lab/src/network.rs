@@ -1,8 +1,8 @@
 //! Networks by name: what each direction does to datagrams.
 //!
-//! A network file has a key for each thing a link does; `[down]` and `[up]` override them for one
-//! direction. `server_pace = true` says that the server, not the link, sets the pace, as the paper's did:
-//! one packet of 1400 stream bytes in the time that `rate` gives it.
+//! A network file has a key for each property of a link; `[down]` and `[up]` override them for one direction. With
+//! `server_pace = true`, the server, not the link, sets the pace, as in the paper: one packet of 1400 stream bytes in the time
+//! that follows from `rate`.
 
 mod file;
 mod property;
@@ -31,10 +31,10 @@ pub struct Network {
     pub up: Profile,
 }
 
-/// Stream bytes of one packet, where the server paces, and on the engine `ideal`.
+/// Stream bytes of a packet, if the server paces, and on the engine `ideal`.
 pub const PACKET_BYTES: u64 = 1400;
 
-/// A macro, so that a name is written once.
+/// A macro, so that each name is written only once.
 macro_rules! built_in {
     ($($name:literal),* $(,)?) => {
         [$(($name, include_str!(concat!("../networks/", $name, ".toml")))),*]
@@ -69,13 +69,13 @@ pub enum NetworkError {
     /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// There is none, the file is not one, or the engine cannot honour it: name or file, place and cause.
+    /// There is no such network, the file is not valid, or the engine does not support it: name or file, place and cause.
     #[error("{0}")]
     Wrong(String),
 }
 
 impl Network {
-    /// A built-in network by its name, or a file.
+    /// A built-in network by name, or a file.
     pub fn find(argument: &str) -> Result<Self, NetworkError> {
         if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == argument) {
             return file::parse(name, text);
@@ -98,7 +98,7 @@ impl Network {
         BUILT_IN.map(|(name, _)| name)
     }
 
-    /// Whether chance decides when a datagram arrives.
+    /// Whether arrival times are random.
     pub(crate) fn is_jittered(&self) -> bool {
         self.down.jitter.is_some() || self.up.jitter.is_some()
     }
@@ -120,12 +120,12 @@ impl Network {
         PACKET_BYTES as f64 * 8.0 * 1e6 / self.down.rate.mean()
     }
 
-    /// The round trip without queues: the delays of both directions together.
+    /// The round-trip time without queues: the sum of both directions' delays.
     pub fn round_trip_ms(&self) -> f64 {
         self.down.delay_ms + self.up.delay_ms
     }
 
-    /// The server's pace, where it is the server that paces.
+    /// The server's pace, if the server paces.
     pub fn pace(&self) -> Option<Pace> {
         self.server_pace.then(|| Pace {
             packet_bytes: usize::try_from(PACKET_BYTES).unwrap_or(0),
@@ -143,7 +143,7 @@ impl Network {
         (down, up)
     }
 
-    /// A network of the same name, mean rates and delays that the engine `ideal` honours, and where nothing is left to chance.
+    /// A network with the same name, mean rates and delays that the engine `ideal` supports, without randomness.
     #[must_use]
     pub fn for_ideal(&self) -> Self {
         let [down, up] =
@@ -151,7 +151,7 @@ impl Network {
         Self { down, up, ..self.clone() }
     }
 
-    /// Refuses what the engine `ideal` cannot honour. A queue never forms there: one packet leaves a tick.
+    /// Rejects networks that the engine `ideal` does not support. Queues never form there, because one packet leaves per tick.
     pub fn check_ideal(&self) -> Result<(), NetworkError> {
         let down = beyond_ideal(&self.down);
         let up = beyond_ideal(&self.up).or(self.up.jitter.map(|_| "jitter on the way up"));
@@ -179,7 +179,7 @@ fn beyond_ideal(profile: &Profile) -> Option<&'static str> {
     beyond.into_iter().find(|(has, _)| *has).map(|(_, what)| what)
 }
 
-/// The nearest whole number; beyond the range of the type its end.
+/// The nearest whole number; saturates at the ends of the type's range.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
 pub(crate) fn rounded(value: f64) -> u64 {
     value.round() as u64

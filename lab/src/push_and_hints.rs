@@ -1,4 +1,4 @@
-//! What a page's server sends before it is asked: pushes and hints with the document, as rules of the site.
+//! Data that a page's server sends before requests: pushes and hints with the document, as rules of the site.
 
 use crate::Metadata;
 use crate::metadata::LimitedSite;
@@ -10,38 +10,38 @@ use serde::{Deserialize, Serialize};
 use server::site::Site;
 use std::sync::Arc;
 
-/// How many pushes a client allows that takes any.
+/// The number of pushes that a client allows, if it accepts any.
 pub const PUSHES: u64 = 100;
 
 schedulers::named! {
-    /// What a document's response names before the document itself does.
+    /// The resources that a document's response names before the document itself.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Hints {
         /// Nothing.
         #[default]
         None = "none",
-        /// Its `Link` fields name what is critical and hidden from a browser that reads the document. While the document
-        /// takes time, early hints name it, too.
+        /// Its `Link` fields name critical resources that are hidden from a browser that reads the document. While the
+        /// document takes time, early hints name them, too.
         Preload = "preload",
         /// While the document takes time, early hints name everything critical.
         EarlyHints = "early-hints",
     }
 }
 
-/// What goes ahead of a page's resources.
+/// Pushes and hints that precede a page's resources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PushAndHints {
-    /// What is pushed; `None`: nothing.
+    /// The push policy; `None`: nothing is pushed.
     pub policy: Option<Policy>,
-    /// When pushed bytes may go.
+    /// When pushed bytes may be sent.
     pub gate: Option<Gate>,
-    /// What the document's response names.
+    /// The hints in the document's response.
     pub hints: Hints,
 }
 
 impl PushAndHints {
-    /// Whether the server does the same without it.
+    /// Whether it has no effect on the server.
     pub fn is_nothing(&self) -> bool {
         self.policy.is_none_or(|it| it == Policy::NoOpt) && self.hints == Hints::None
     }
@@ -51,13 +51,12 @@ impl PushAndHints {
         if self.policy.is_some_and(Policy::pushes) { PUSHES } else { 0 }
     }
 
-    /// `page` as a site that does this and tells its server no more than `metadata`.
+    /// `page` as a site with these pushes and hints that gives its server only the facts in `metadata`.
     pub fn site(&self, page: &Page, metadata: Metadata) -> RuledSite {
         self.site_of(&[page], None, metadata)
     }
 
-    /// The same for several pages. Their responses other than documents stay fresh for `fresh_s` seconds, if they say so
-    /// at all.
+    /// The same for several pages. Their responses other than documents stay fresh for `fresh_s` seconds, if given.
     pub fn site_of(&self, pages: &[&Page], fresh_s: Option<u64>, metadata: Metadata) -> RuledSite {
         let site = PageSite::of(pages.iter().copied().cloned().collect());
         let site = match fresh_s {
@@ -79,7 +78,7 @@ impl PushAndHints {
         RuledSite::new(LimitedSite { inner, metadata }, rules)
     }
 
-    /// The rules for the page's document, and for all else if something goes with that, too: each with its path.
+    /// The rules for the page's document, and for everything else if that also has pushes, each with its path.
     pub fn pushing(&self, page: &Page) -> Vec<(String, Pushing)> {
         let Some(document) = page.resources.first().filter(|_| !self.is_nothing()) else {
             return Vec::new();

@@ -1,8 +1,8 @@
-//! A network's links as a UDP relay in real time: the lab's only socket, and its clock.
+//! A network's links as a UDP relay in real time. It has the lab's only socket and real clock.
 //!
 //! Each client has its own links with the same seed, as if it were alone on its access network. They start
-//! when its first datagram comes. A datagram never leaves before the link says so. It leaves as much later as
-//! the machine is late: some ten microseconds where a core is free.
+//! with its first datagram. A datagram never leaves before the link's time. It leaves late only as far as
+//! the machine is late: about ten microseconds if a core is free.
 
 mod alarm;
 mod links;
@@ -38,7 +38,7 @@ pub struct Relay {
     stop: Stop,
 }
 
-/// One client's way to the server and back.
+/// One client's path to the server and back.
 struct Path {
     socket: UdpSocket,
     links: Links,
@@ -61,7 +61,7 @@ const ALARM: Token = Token(2);
 const FIRST_CLIENT: usize = 3;
 
 impl Relay {
-    /// Binds `listen` (port 0 takes a free one); datagrams go to `to` and back as `network` lets them.
+    /// Binds `listen` (port 0 picks a free one). Datagrams go to `to` and back as `network` determines.
     pub fn bind(
         listen: SocketAddr,
         to: SocketAddr,
@@ -89,7 +89,7 @@ impl Relay {
         })
     }
 
-    /// Lets the server keep the network's pace instead of the links.
+    /// Lets the server, instead of the links, keep the network's pace.
     #[must_use]
     pub fn behind_paced_server(self) -> Self {
         Self { server_paces: true, ..self }
@@ -134,13 +134,13 @@ impl Relay {
         }
     }
 
-    /// Reads what clients sent. Returns `true` if there may be more.
+    /// Reads datagrams from clients. Returns `true` if there may be more.
     fn read_clients(&mut self, notice: &mut dyn FnMut(Notice)) -> io::Result<bool> {
         for _ in 0..RELAY_READ_BURST {
             let (bytes, from) = match self.socket.recv_from(&mut self.buffer) {
                 Ok(it) => it,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                // An ICMP message from a client's host says nothing about this relay.
+                // An ICMP message from a client's host does not concern this relay.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(error),
             };
@@ -156,7 +156,7 @@ impl Relay {
         Ok(true)
     }
 
-    /// Reads what the server answered. Returns `true` if there may be more.
+    /// Reads datagrams from the server. Returns `true` if there may be more.
     fn read_servers(&mut self, notice: &mut dyn FnMut(Notice)) -> io::Result<bool> {
         let mut more = false;
         for path in self.clients.values_mut() {
@@ -214,7 +214,7 @@ impl Relay {
         let silent = self.clients.iter().min_by_key(|(_, path)| path.heard).map(|(it, _)| *it);
         let path = silent.and_then(|it| self.clients.remove(&it));
         if let Some(mut path) = path {
-            // A socket that was not registered cannot be forgotten twice.
+            // A socket that was not registered cannot be deregistered.
             self.poll.registry().deregister(&mut path.socket).ok();
         }
     }

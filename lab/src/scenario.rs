@@ -1,8 +1,8 @@
-//! Pure scheduling: who gets each packet when responses become ready at known times.
+//! Pure scheduling: which stream gets each packet when responses become ready at known times.
 //!
 //! A scenario (`utmost-scenario/1`) has no network and no page: time is counted in slots of one packet.
-//! The requests of a slot arrive in the order of the file before its decision; a response is wholly
-//! available `wait_slots` after its request; a response that is sent whole is closed.
+//! The requests of a slot arrive in the order of the file before its decision; a response is completely
+//! available `wait_slots` after its request, and is closed when it is completely sent.
 
 mod figure;
 mod over_quic;
@@ -37,18 +37,18 @@ pub struct Scenario {
     pub format: Option<String>,
     /// Its name.
     pub name: String,
-    /// What it shows.
+    /// Its purpose.
     #[serde(default)]
     pub description: Option<String>,
-    /// The most stream bytes that a slot takes.
+    /// The most stream bytes in a slot.
     #[serde(default = "packet_bytes")]
     pub packet_bytes: u64,
     /// The requests; requests of one slot arrive in this order.
     pub requests: Vec<Request>,
-    /// What the client says about the tree; signals of a slot follow its requests, in this order.
+    /// The client's tree signals; signals of a slot follow its requests, in this order.
     #[serde(default)]
     pub signals: Vec<TreeSignal>,
-    /// Orders to compare with, by scheme: golden vectors have them.
+    /// Expected orders by scheme, in golden vectors.
     #[serde(default)]
     pub orders: BTreeMap<String, Vec<Run>>,
 }
@@ -62,15 +62,15 @@ pub struct Request {
     /// The slot in which it arrives.
     #[serde(default)]
     pub arrival_slot: u64,
-    /// Slots that the server thinks before it has the response.
+    /// Slots until the server has the response.
     #[serde(default)]
     pub wait_slots: u64,
     /// Bytes of the response.
     pub bytes: u64,
-    /// What figures call it; its stream ID when absent.
+    /// Its name in figures; by default its stream ID.
     #[serde(default)]
     pub name: Option<String>,
-    /// What is known of it: `mime`, and each of [`FACTS`] by its name.
+    /// Its known facts: `mime`, and each of [`FACTS`] by name.
     #[serde(deserialize_with = "resource")]
     pub resource: Resource,
 }
@@ -82,10 +82,10 @@ pub struct TreeSignal {
     /// The slot in which it arrives.
     #[serde(default)]
     pub slot: u64,
-    /// The node it is about: `stream 4`, `placeholder 0`.
+    /// The node that it moves: `stream 4`, `placeholder 0`.
     #[serde(deserialize_with = "element")]
     pub element: Element,
-    /// The node that goes before it: the same, or `root`.
+    /// Its new parent, which goes before it: in the same form, or `root`.
     #[serde(deserialize_with = "element")]
     pub parent: Element,
     /// 1 to 256.
@@ -104,7 +104,7 @@ pub struct Run {
     pub first_slot: u64,
     /// The stream.
     pub stream: u64,
-    /// Packets, one a slot.
+    /// Packets, one per slot.
     pub packets: u64,
     /// Bytes in the last of them.
     pub last_bytes: u64,
@@ -129,7 +129,7 @@ pub enum ScenarioError {
     /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It is not JSON, not a scenario, or one that makes no sense.
+    /// It is not JSON, not a scenario, or not consistent.
     #[error("{0}")]
     Wrong(String),
 }
@@ -161,7 +161,7 @@ impl Scenario {
         arrivals
     }
 
-    /// Place and cause of what makes no sense.
+    /// Place and cause of an inconsistency.
     fn check(&self) -> Result<(), String> {
         if let Some(other) = &self.format
             && other != FORMAT
@@ -218,7 +218,7 @@ impl Scenario {
 }
 
 impl TreeSignal {
-    /// As a scheduler gets it, and as a client sends it.
+    /// The signal in the form that a scheduler gets and a client sends.
     pub fn in_tree(&self) -> Signal {
         let Self { element, parent, weight, exclusive, .. } = *self;
         Signal::Depend { element, parent, weight, exclusive }

@@ -1,12 +1,13 @@
 //! The engine `stack`: the real server core and the real client core over quiche, through simulated links,
 //! in virtual time.
 //!
-//! The seed decides what the links do: datagram n of a direction meets the same fate under every scheme. It also decides
-//! which packet numbers quiche skips. Two loads with the same seed are therefore the same, to the nanosecond.
+//! The seed determines what the links do: datagram n of a direction meets the same fate under every scheme. It also
+//! determines which packet numbers quiche skips. Two loads with the same seed are therefore identical, to the
+//! nanosecond.
 //!
-//! On a `server_pace` network the server sends one packet of 1400 stream bytes a tick, with its window wide
-//! open, and the links do everything but limit the rate: as on the wire. A packet then arrives when its tick
-//! begins; on `ideal` it arrives when its tick ends.
+//! On a `server_pace` network, the server sends one packet of 1400 stream bytes per tick, with its window wide open, and
+//! the links do not limit the rate, as on the wire. A packet then arrives when its tick begins; on `ideal`, when its
+//! tick ends.
 
 mod busy_server;
 mod others;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use timeline_log::TimelineLog;
 
-/// A load that cannot be carried out; one that does not finish is a [`StackLoad`] with a problem.
+/// Why a load cannot be carried out. A load that does not finish is a [`StackLoad`] with a problem.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages and types say it")]
 pub enum StackError {
@@ -45,35 +46,35 @@ pub enum StackError {
     Keep(#[from] FileError),
 }
 
-/// One load, and what the links saw.
+/// One load, with the links' records.
 #[derive(Debug, Clone)]
 pub struct StackLoad {
     /// The load.
     pub load: Load,
     /// Differences from the page's description.
     pub problems: Vec<String>,
-    /// How it ended, as the client says.
+    /// Its end, according to the client.
     pub outcome: client::Outcome,
     /// Virtual time from the client's start to the end of the connection.
     pub simulated: Duration,
     /// Datagrams that arrived at either end.
     pub datagrams: u64,
-    /// The fate of each datagram, if logs were asked for.
+    /// The fate of each datagram, if logs were requested.
     pub verdicts: Vec<LinkLogEntry>,
 }
 
 /// The settings of a load, besides its page.
 #[derive(Clone)]
 pub struct Setup<'a> {
-    /// The server's, with the network's pace if it has one.
+    /// The server's options, with the network's pace if it has one.
     pub options: Options,
     /// The links.
     pub network: &'a Network,
-    /// What others do on the links, from 5 seconds or 20 round trips before the client's start on.
+    /// Cross traffic on the links, which starts 5 seconds or 20 round trips before the client.
     pub cross: CrossTraffic,
     /// The facts about resources that the server gives its scheme.
     pub metadata: Metadata,
-    /// In which order the client hands data up.
+    /// The order in which the client delivers data.
     pub delivery_order: DeliveryOrder,
     /// The seed of all random events.
     pub seed: u64,
@@ -86,7 +87,7 @@ pub struct Setup<'a> {
 }
 
 impl<'a> Setup<'a> {
-    /// The first seed, nobody else on the links, everything known, nothing logged.
+    /// Defaults: the first seed, no cross traffic, full metadata, no logs.
     pub fn new(options: Options, network: &'a Network, identity: &'a Identity) -> Self {
         Self {
             options,
@@ -102,7 +103,7 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// Other ends of a load than a [`PageSite`] and a client that takes no pushes.
+/// The ends of a load, if not a [`PageSite`] and a client without pushes.
 #[derive(Clone)]
 pub struct Ends {
     /// The site that is served.
@@ -141,7 +142,7 @@ pub fn load_between(
     let outcome = client.outcome().cloned().unwrap_or_default();
     let (simulated, datagrams) = (world.elapsed().saturating_sub(start), world.links.delivered());
     let verdicts = world.links.take_log();
-    // Both ends finish their logs when they are dropped.
+    // Dropping both ends finishes their logs.
     drop((world, client));
     let bytes = log.take();
     if let Some(folder) = log_dir {
@@ -157,14 +158,14 @@ pub fn load_between(
     Ok(StackLoad { load, problems, outcome, simulated, datagrams, verdicts })
 }
 
-/// How long a handshake may take and a connection may be silent: networks here are slow and lose packets.
+/// The deadline of a handshake, and the longest silence of a connection: networks here are slow and lose packets.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) const CLIENT: ([u8; 4], u16) = ([127, 0, 0, 1], 5000);
 /// The server's address.
 pub const SERVER: ([u8; 4], u16) = ([127, 0, 0, 1], 4433);
 
-/// A client's transport, with patience, and with trust in anybody.
+/// A client's transport with long deadlines that accepts any certificate.
 pub fn patient(transport: ClientConfig) -> ClientConfig {
     ClientConfig { verify: Verify::Nobody, connect_within: PATIENCE, idle: PATIENCE, ..transport }
 }
@@ -179,7 +180,7 @@ fn patient_server(
     Ok(Server::new(SERVER.into(), identity, site, options)?)
 }
 
-/// A server alone behind the links of `network`.
+/// A server behind the links of `network`, without cross traffic.
 pub fn server_world(
     site: RuledSite,
     options: Options,
@@ -192,7 +193,7 @@ pub fn server_world(
     Ok(World::new(server, Links::new(&down, &up, seed)))
 }
 
-/// The page's server, and the others' server, behind the links.
+/// The page's server and the cross traffic's server, behind the links.
 fn world(ends: &Ends, setup: &Setup<'_>) -> Result<World<Servers>, StackError> {
     let qlog_dir = setup.log_dir.map(Path::to_owned);
     let options = Options { qlog_dir, ..setup.options.clone() };

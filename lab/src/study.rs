@@ -1,9 +1,9 @@
 //! A study: every page under every scheme, in every [`Setting`] and with every seed.
 //!
-//! It has storeys, each of which uses those before it only: [`statistics`] and errors, the plan, the engines and the loads that
-//! they carry out, what is computed of loads, and what shows it. [`run`] carries a [`Plan`] out in memory. With a folder,
-//! [`record::run_into`] does the same and writes each load down as soon as it is done, so that an interrupted study goes on where
-//! it was, and [`merge::merge`] makes one study of its shards. [`folder::write`] then writes tables, figures and the report.
+//! It has layers, each of which uses only the ones before it: [`statistics`] and errors, the plan, the engines and their loads,
+//! computed results, and their presentation. [`run`] carries out a [`Plan`] in memory. With a folder, [`record::run_into`] does the
+//! same and stores each load as soon as it is done, so that an interrupted study can continue, and [`merge::merge`] combines shards
+//! into one study. [`folder::write`] then writes tables, figures and the report.
 
 mod carry_out;
 mod compute;
@@ -48,8 +48,8 @@ pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<
     Ok(Study::of(plan, manifest::provenance(plan, program), entries))
 }
 
-/// Carries out `plan`, and returns each load with its row of results, in the plan's order. `go_on` is asked after each load, from any
-/// thread: an error ends the study.
+/// Carries out `plan`, and returns each load with its row of results, in the plan's order. Calls `go_on` after each load, from any
+/// thread; an error ends the study.
 pub fn loads(
     plan: &Plan,
     go_on: &(dyn Fn() -> Result<(), StudyError> + Sync),

@@ -1,4 +1,5 @@
-//! What a client loads before a page on the same connection, so that traffic has made the windows when the page begins.
+//! A warm-up that a client loads before a page on the same connection, so that the congestion window has already
+//! grown when the page begins.
 
 use client::NextPage;
 use corpus::{Page, PageResource};
@@ -8,7 +9,7 @@ use std::time::Duration;
 /// From the end of the warm-up to the navigation.
 const THINK: Duration = Duration::from_secs(2);
 
-/// A document of `bytes` at the place of `page`, and `page` after it.
+/// A document of `bytes` at the URL of `page`, followed by `page`.
 pub(crate) fn before(page: &Arc<Page>, bytes: u64) -> (Arc<Page>, Vec<NextPage>) {
     let origin = page.resources.first().map_or(0, |it| it.origin);
     let document = PageResource::plain(0, "/utmost-warm-up".into(), "text/html".into(), bytes);

@@ -1,7 +1,7 @@
-//! What a recorded load would have been under other schemes.
+//! How a recorded load would have gone under other schemes.
 //!
 //! A page and a link are derived from logs of one page ([`derive`]) and loaded on the engine `stack` under every scheme. The
-//! scheme whose completions are most like the log's tells in which order the server sent, and how well the derived page
+//! scheme whose completions are closest to the log's shows in which order the server sent, and how well the derived page
 //! repeats the load.
 
 mod causes;

@@ -1,5 +1,5 @@
-//! The engine `wire`: the real server and the real client over UDP or TCP on loopback, in real time; on a network
-//! other than `paper` through the lab's links: a relay of UDP, or between two network namespaces, which carries TCP as well.
+//! The engine `wire`: the real server and the real client over UDP or TCP on loopback, in real time; on a network other than
+//! `paper` through the lab's links: a UDP relay, or a link between two network namespaces, which also carries TCP.
 
 use crate::network::{Network, NetworkError};
 use crate::push_and_hints::PushAndHints;
@@ -45,39 +45,39 @@ pub enum WireError {
 
 /// The settings of a load, besides its page.
 pub struct Setup<'a> {
-    /// The server's, with the network's pace if it has one.
+    /// The server's options, with the network's pace if it has one.
     pub options: Options,
-    /// The client's, except its trust, log and patience.
+    /// The client's options, except its trust, log and deadlines.
     pub client: client::Options,
-    /// The network whose links are between them, and the seed of the links. `None`: they talk directly.
+    /// The network with the links between them, and the links' seed. `None`: a direct connection.
     pub links: Option<(&'a Network, u64)>,
-    /// Whether the links are between network namespaces, so that they carry TCP as well ([`check_namespaces`]).
+    /// Whether the links are between network namespaces, so that they also carry TCP ([`check_namespaces`]).
     pub carries_tcp: bool,
-    /// What the server pushes and hints.
+    /// The server's pushes and hints.
     pub push_and_hints: PushAndHints,
-    /// For how many seconds responses other than documents say that they stay fresh. `None`: they do not say.
+    /// How many seconds responses other than documents stay fresh. `None`: they do not state it.
     pub fresh_s: Option<u64>,
     /// The facts about resources that the server gives its scheme.
     pub metadata: Metadata,
-    /// In which order the client hands data up.
+    /// The order in which the client delivers data.
     pub delivery_order: DeliveryOrder,
     /// Where the client's log goes; the folder must exist.
     pub log_dir: &'a Path,
 }
 
-/// One load, and what went otherwise than the page says.
+/// One load, with its differences from the page.
 #[derive(Debug, Clone)]
 pub struct WireLoad {
     /// The load.
     pub load: Load,
     /// Empty when the load is complete.
     pub problems: Vec<String>,
-    /// How it ended, as the client says.
+    /// Its end, according to the client.
     pub outcome: client::Outcome,
 }
 
 impl<'a> Setup<'a> {
-    /// Without links, with everything known, and with a client that signals as the server's scheme does.
+    /// Without links, with full metadata, and with a client that signals for the server's scheme.
     pub fn new(options: Options, log_dir: &'a Path) -> Self {
         let scheme = Some(options.scheme.clone());
         Self {
@@ -134,7 +134,7 @@ pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
     Ok(WireLoad { load, problems, outcome })
 }
 
-/// How the system sends over TCP what these options say of the transport. Without links, its own congestion control will do.
+/// How the system should send over TCP, given these transport options. Without links, its own congestion control is used.
 fn sending(options: &Options, has_links: bool) -> Sending {
     let unsent_bytes = match options.send_buffer_bytes {
         0 => Sending::default().unsent_bytes,
@@ -148,7 +148,7 @@ fn sending(options: &Options, has_links: bool) -> Sending {
     Sending { unsent_bytes, congestion_control: has_links.then(|| name.to_owned()) }
 }
 
-/// Finds out whether this process can make links that carry TCP. A process that is not root's may have one thread only.
+/// Checks whether this process can create links that carry TCP. A process not run by root may have only one thread.
 pub fn check_namespaces() -> Result<(), WireError> {
     enter_user_namespace()?;
     let network = Network::find("loopback")?;
@@ -156,18 +156,18 @@ pub fn check_namespaces() -> Result<(), WireError> {
     Ok(())
 }
 
-/// A site, and the way to it.
+/// A site, and the link to it.
 pub(crate) struct Served<'a> {
     pub(crate) options: Options,
     pub(crate) identity: &'a Identity,
     pub(crate) site: RuledSite,
-    /// The network whose links are before the server, and the seed of the links. `None`: there are none.
+    /// The network with the links in front of the server, and the links' seed. `None`: there are none.
     pub(crate) links: Option<(&'a Network, u64)>,
     /// Whether they are between network namespaces.
     pub(crate) carries_tcp: bool,
-    /// Where clients come; port 0 takes a free one.
+    /// The address for clients; port 0 picks a free one.
     pub(crate) entrance: SocketAddr,
-    /// How the system sends to clients that come over TCP. `None`: they come over UDP.
+    /// How the system sends to TCP clients. `None`: clients use UDP.
     pub(crate) over_tcp: Option<Sending>,
 }
 

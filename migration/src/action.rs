@@ -1,8 +1,8 @@
-//! The actions that a state machine asks of its owner.
+//! The actions that a state machine requests from its owner.
 
 use crate::{Migrate, Name};
 
-/// A step that a transition asks for, in order.
+/// A step of a transition, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Send the frame on our control stream of the source.

@@ -1,4 +1,4 @@
-//! The stream on the destination: a unidirectional one, which the server opens, of a type of its own.
+//! The stream on the destination: unidirectional, opened by the server, and of its own type.
 //!
 //! | bytes | |
 //! |---|---|
@@ -8,7 +8,8 @@
 //! | 1 to 8 | ID of the request stream or push, a varint |
 //! | 1 to 8 | offset, a varint |
 //!
-//! The bytes of the response's stream follow, from the offset on. They need not begin at a frame.
+//! The bytes of the response's stream follow, from the offset on. They need not begin at a frame
+//! boundary.
 
 use crate::frame::subject;
 use crate::{Error, Name, Subject};
@@ -16,14 +17,14 @@ use http3::{PushId, StreamId, put_varint};
 use octets::Octets;
 use schedulers::{Priority, URGENCY_MAX};
 
-/// Its type. `http3::Extension` has the table of our codepoints.
+/// The stream's type. `http3::Extension` has the table of our codepoints.
 pub const CONTINUATION: u64 = 0x2539_634c;
 
 const INCREMENTAL: u8 = 1;
 const URGENCY_SHIFT: u8 = 1;
 const PUSH: u8 = 16;
 
-/// The header of a continuation: what continues, and the state that moves along.
+/// The header of a continuation: its subject, and the state that moves along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Continuation {
     /// The source connection.
@@ -54,7 +55,7 @@ impl Continuation {
         bytes
     }
 
-    /// Reads the bytes after the type: the header, and how many bytes it has. `None`: more must come.
+    /// Reads the bytes after the type: the header, and its length. `None`: more bytes must arrive.
     pub fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Error> {
         let Some((source, rest)) = bytes.split_first_chunk() else { return Ok(None) };
         let source = Name::from_bytes(*source).ok_or(Error::Layout)?;

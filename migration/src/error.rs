@@ -1,14 +1,14 @@
-//! Breaches of the extension, and responses that cannot go on.
+//! Violations of the extension, and responses that cannot continue.
 
 use http3::Code;
 
 /// Why a migration fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Error {
-    /// Not all three settings came, or one is out of range.
+    /// Some of the three settings are missing, or one is out of range.
     #[error("the settings do not name a connection: three values of 32 bits are needed")]
     Settings,
-    /// A frame or a stream header of another layout.
+    /// A frame or a stream header with another layout.
     #[error("a MIGRATE frame or the header of a continuation has another layout")]
     Layout,
     /// The name does not follow from the TLS session, or all connections of its application are over.
@@ -20,14 +20,14 @@ pub enum Error {
     /// The application has too many connections.
     #[error("the application has more connections than our limit")]
     Full,
-    /// Too many frames name connections that are not known.
+    /// Too many frames name unknown connections.
     #[error("more frames wait for their connections than our limit")]
     TooMany,
     /// The destination belongs to another application.
     #[error("the destination belongs to another application")]
     Foreign,
     /// The answer names a connection that neither end proposed.
-    #[error("the answer names a destination that nobody proposed")]
+    #[error("the answer names a destination that was not proposed")]
     OtherDestination,
     /// A second MIGRATE of one response.
     #[error("a response migrates twice")]
@@ -36,15 +36,15 @@ pub enum Error {
     #[error("MIGRATE answers a question that was not asked")]
     Unasked,
     /// The offset contradicts the bytes that were sent or received.
-    #[error("MIGRATE or a continuation names an offset that cannot be")]
+    #[error("MIGRATE or a continuation names an impossible offset")]
     Offset,
-    /// A request whose content is still coming.
+    /// A request whose content is incomplete.
     #[error("a request that is not complete cannot migrate")]
     OpenRequest,
-    /// The bytes to send again were discarded.
+    /// Bytes that must be sent again were discarded.
     #[error("the destination failed, and the lost bytes cannot be sent again")]
     NotKept,
-    /// The peer does not answer.
+    /// The offset contradicts the bytes that were sent or received.
     #[error("the peer does not answer MIGRATE")]
     Unanswered,
 }
@@ -52,11 +52,11 @@ pub enum Error {
 /// The scope of an error: the part that ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// The extension on this connection, which goes on without a name.
+    /// The extension on this connection, which continues without a name.
     Extension,
-    /// The connection on which the bytes came.
+    /// The connection on which the bytes arrived.
     Connection,
-    /// The response, on both connections; other streams go on.
+    /// The response, on both connections; other streams continue.
     Response,
 }
 

@@ -1,8 +1,8 @@
 //! The MIGRATE frame.
 //!
-//! In HTTP/2 it travels on the stream that migrates (SMig, Figure 1). Here it travels on its sender's control stream and
-//! names the response: a client has ended its request stream, and can send nothing on it; and a control stream gets no
-//! frame in the middle of another one, so a response can be cut at any byte.
+//! In HTTP/2, it travels on the migrating stream (SMig, Figure 1). Here it travels on its sender's control stream and
+//! names the response: a client has ended its request stream, so it can send nothing there; and frames on a control
+//! stream do not interrupt the response, which can be cut at any byte.
 //!
 //! | bytes | |
 //! |---|---|
@@ -15,7 +15,7 @@ use crate::{Error, Name};
 use http3::{PushId, StreamId, put_varint, whole_frame};
 use octets::Octets;
 
-/// Its type. `http3::Extension` has the table of our codepoints, and says why they are free.
+/// The frame's type. `http3::Extension` has the table of our codepoints, and explains why they are free.
 pub const MIGRATE: u64 = 0x2539_634b;
 /// The longest payload: name, flags, two varints.
 pub const PAYLOAD_BYTES_MAX: u64 = 29;
@@ -34,7 +34,7 @@ pub enum Subject {
     Push(PushId),
 }
 
-/// The place at which a response goes on.
+/// The place at which a response continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Destination {
     /// Only from a server: the client must open a connection, and name it.
@@ -52,12 +52,12 @@ pub enum Kind {
     Acknowledgement,
 }
 
-/// Whether the sender of a frame has more to send of the stream that migrates.
+/// Whether the sender of a frame has more to send on the migrating stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rest {
     /// More follows.
     Follows,
-    /// `END_STREAM`: nothing does. A client always says so, because only complete requests migrate.
+    /// `END_STREAM`: there is nothing more. A client always sets it, because only complete requests migrate.
     Nothing,
 }
 
@@ -66,7 +66,7 @@ pub enum Rest {
 pub struct Migrate {
     /// The response that migrates.
     pub subject: Subject,
-    /// The place at which it goes on.
+    /// Where it continues.
     pub destination: Destination,
     /// The first byte of the response's stream that is sent on the destination.
     pub offset: u64,
@@ -77,7 +77,7 @@ pub struct Migrate {
 }
 
 impl Migrate {
-    /// A server's answer about a response that is over: it stayed where it was.
+    /// A server's answer about a response that is over: it did not move.
     #[must_use]
     pub fn too_late(self, source: Name) -> Self {
         let destination = Destination::Named(source);
@@ -130,7 +130,7 @@ impl Migrate {
     }
 }
 
-/// A push, or a request on a stream that the client opened for both directions (RFC 9000, 2.1).
+/// A push, or a request on a client-initiated bidirectional stream (RFC 9000, 2.1).
 pub(crate) fn subject(is_push: bool, id: u64) -> Result<Subject, Error> {
     match is_push {
         true => Ok(Subject::Push(PushId(id))),

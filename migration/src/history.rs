@@ -1,10 +1,10 @@
-//! The past of hosts, by which a client keeps a second, idle connection open, so that a migration need not wait for a
-//! handshake (SMig, section 4.3).
+//! The history of hosts, from which a client decides to keep a second, idle connection open, so that a migration
+//! need not wait for a handshake (SMig, section 4.3).
 
 use crate::limits::HOSTS_MAX;
 use std::collections::BTreeMap;
 
-/// Past visits of a host that count.
+/// The number of past visits to a host that count.
 const VISITS: u32 = 8;
 /// A host gets an idle connection if a response migrated in at least one of this many visits.
 const ONE_IN: u32 = 4;
@@ -12,9 +12,9 @@ const ONE_IN: u32 = 4;
 /// The outcome of a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visit {
-    /// At least one migrated.
+    /// At least one response migrated.
     Migrated,
-    /// None did.
+    /// No response migrated.
     Stayed,
 }
 
@@ -27,7 +27,7 @@ pub struct History {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Past {
-    /// One bit a visit, the last one lowest; 1: a response migrated.
+    /// One bit for each visit, the last one lowest; 1: a response migrated.
     migrated: u8,
     seen: u32,
     /// When it was visited last, in visits of all hosts.
@@ -35,7 +35,7 @@ struct Past {
 }
 
 impl History {
-    /// Records a visit of `host` that is over. A new host replaces the one that was not visited for the longest time.
+    /// Records a finished visit to `host`. A new host replaces the least recently visited one.
     pub fn visited(&mut self, host: &str, visit: Visit) {
         if !self.hosts.contains_key(host) && self.hosts.len() >= HOSTS_MAX {
             let oldest = self.hosts.iter().min_by_key(|(_, it)| it.last);

@@ -1,9 +1,9 @@
-//! Stream migration for HTTP/3: a response leaves the connection of its request while it is being sent, and goes on on
-//! another one. Pure: no sockets, no clocks, no QUIC.
+//! Stream migration for HTTP/3: a response leaves the connection of its request in the middle of its transfer and
+//! continues on another connection. Pure: no sockets, no clocks, no QUIC.
 //!
 //! After *SMig: Stream Migration Extension for HTTP/2* (Mi, Qian, Wang, 2016). The *source* is the connection of the
-//! request, the *destination* the one on which the response goes on. Either end proposes with a [`Migrate`] frame, and
-//! the other one answers. From the *cut*, an offset in the response's stream, the bytes come on a stream of the
+//! request, the *destination* the one on which the response continues. Either end proposes with a [`Migrate`] frame, and
+//! the other one answers. From the *cut*, an offset in the response's stream, the bytes arrive on a stream of the
 //! destination that begins with a [`Continuation`]. [`Sending`] and [`Receiving`] are the two ends of one response.
 //!
 //! | who proposes | to | the response pauses for |
@@ -15,9 +15,11 @@
 //!
 //! Four rules keep the ends in agreement. `tests/it/model.rs` checks them in every order of events:
 //!
-//! * The server answers each proposal of the client. If two crossed, this answer decides: the smaller name counts.
+//! * The server answers each proposal of the client. If two proposals crossed, this answer decides: the smaller name
+//!   wins.
 //! * The client answers each proposal of the server, except one that crossed its own.
-//! * The source's stream stays open, so a response can come back. The client says from which byte, because only it knows.
+//! * The source's stream stays open, so a response can return. The client names the byte from which it continues, because
+//!   only the client knows it.
 //! * A response leaves once and returns once.
 //!
 //! Each way of failing has one end. A client rejects a proposal, or brings a response back, by naming the source. So does
@@ -28,22 +30,23 @@
 //! # For the owner of the connections
 //!
 //! *Settings.* After the handshake both ends export a [`Secret`]. A client computes the connection's [`Name`] and appends
-//! [`Offer::settings`] to its settings; a server appends the settings of [`Offer::Understood`]. Nothing is used unless
-//! [`Offer::read`] finds the peer's offer. A client that sends early data has no secret then, and makes no offer. At the
-//! server, [`Names::join`] checks the name. If it does not follow from TLS, the connection goes on without the extension.
+//! [`Offer::settings`] to its settings; a server appends the settings of [`Offer::Understood`]. The extension is used
+//! only if [`Offer::read`] finds the peer's offer. A client that sends early data has no secret yet, and makes no offer.
+//! At the server, [`Names::join`] checks the name. If it does not follow from TLS, the connection continues without the
+//! extension.
 //!
 //! *Frames.* [`MIGRATE`] is sent on control streams, [`CONTINUATION`] is a type of stream that only servers open. Without
-//! both offers they are unknown and ignored. A server passes frames through [`Overtaking`]. A frame about a response that
-//! is over is answered by [`Migrate::too_late`].
+//! both offers they are unknown and ignored. A server passes frames through [`Overtaking`]. [`Migrate::too_late`] answers
+//! a frame about a response that is over.
 //!
-//! *Server.* Offsets count the bytes of the response's stream. A push moves once the header of its stream was sent. When
-//! [`Policy::moves`] says so, call [`Sending::start`] with [`Names::smallest_idle`], and send where [`Sending::place`]
-//! says. Do not end the source's stream at the cut: end it when the client stops it or brings the response back. Pass the
-//! client's later priority signals to the continuation.
+//! *Server.* Offsets count the bytes of the response's stream. A push can move after the header of its stream has been
+//! sent. When [`Policy::moves`] returns true, call [`Sending::start`] with [`Names::smallest_idle`], and send at
+//! [`Sending::place`]. Do not end the source's stream at the cut: end it when the client stops it or brings the response
+//! back. Pass the client's later priority signals to the continuation.
 //!
-//! *Client.* Read where [`Receiving::reads`] says, and give the bytes and the end of a continuation to the session of the
-//! source, as bytes of the stream there. So messages, flow control and logs see one response. A continuation that arrives
-//! early is left unread after its header. When the response is complete, stop the source's stream with `H3_NO_ERROR`.
+//! *Client.* Read at [`Receiving::reads`], and pass the bytes and the end of a continuation to the source's session, as
+//! bytes of the stream there. So messages, flow control and logs contain one response. Leave a continuation that arrives
+//! early unread after its header. When the response is complete, stop the source's stream with `H3_NO_ERROR`.
 //!
 //! *Both.* Carry out each [`Action`]. After an [`Error`], end the stream or connection of its scope, with its code.
 //!

@@ -1,9 +1,9 @@
-//! Names of connections: 96 bits that follow from TLS sessions.
+//! Names of connections: 96 bits that are derived from TLS sessions.
 //!
-//! The design of SMig (Mi, Qian, Wang, 2016, section 4.3) lets a client draw names at random: 64 bits for the application
-//! and 32 for the connection. An attacker who learns them could name connections of others. Here both parts are computed, by both
-//! ends, from keys that the ends of a TLS session share and nobody else has (RFC 8446, 7.5). The first connection of an
-//! application gives it its key; each further one proves that its client also has that key.
+//! In the design of SMig (Mi, Qian, Wang, 2016, section 4.3), a client chooses names at random: 64 bits for the application and
+//! 32 for the connection. An attacker who learns them could name other clients' connections. Here both ends compute both parts
+//! from keys that only the two ends of a TLS session have (RFC 8446, 7.5). The first connection of an application provides its
+//! key; each further one proves that its client also has that key.
 
 use crate::Error;
 use http3::{Role, Settings};
@@ -35,10 +35,10 @@ impl Secret {
     }
 }
 
-/// The name of a connection. Names of one application sort by their own part.
+/// The name of a connection. Names of one application are ordered by their own part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
-    /// All connections of one client to one server have it in common; never 0.
+    /// The same for all connections of one client to one server; never 0.
     pub(crate) application: u64,
     /// One connection of the application.
     pub(crate) own: u32,
@@ -83,12 +83,12 @@ fn start<const N: usize>(tag: [u8; 32]) -> [u8; N] {
     std::array::from_fn(|it| tag[it])
 }
 
-/// The settings in which one end offers the extension. It is used if both ends make their offer.
+/// The settings in which one end offers the extension. It is used if both ends offer it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
-    /// A server understands the extension: the three settings are 0.
+    /// A server supports the extension: the three settings are 0.
     Understood,
-    /// A client understands it, and names the connection.
+    /// A client supports it, and names the connection.
     Named(Name),
 }
 
@@ -104,8 +104,7 @@ impl Offer {
         std::array::from_fn(|it| (SETTINGS[it], parts[it]))
     }
 
-    /// Reads the settings that came from an end in the role `from`. `None`: it does not have the extension, and nothing
-    /// of it may be sent.
+    /// Reads the settings of an end in the role `from`. `None`: it does not support the extension, so nothing of it may be sent.
     pub fn read(settings: &Settings, from: Role) -> Result<Option<Self>, Error> {
         let parts = SETTINGS.map(|wanted| settings.unknown.iter().find(|(it, _)| *it == wanted));
         let parts = match parts.map(|part| part.map(|(_, value)| *value)) {

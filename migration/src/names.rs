@@ -1,4 +1,4 @@
-//! The named connections of a server, and which belong together.
+//! The named connections of a server, grouped by application.
 
 use crate::limits::MEMBERS_MAX;
 use crate::{Error, Name, Secret};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// The connections of a server by name, for all clients. The owner chooses `K`.
 ///
-/// A connection enters it only with proof that its name belongs to its client.
+/// A connection is added only with proof that its name belongs to its client.
 #[derive(Debug)]
 pub struct Names<K> {
     applications: BTreeMap<u64, Application<K>>,
@@ -14,7 +14,7 @@ pub struct Names<K> {
 
 #[derive(Debug)]
 struct Application<K> {
-    /// The secret of its first connection, which may be gone.
+    /// The secret of its first connection, which may have ended.
     first: Secret,
     members: BTreeMap<Name, K>,
 }
@@ -26,8 +26,9 @@ impl<K> Default for Names<K> {
 }
 
 impl<K> Names<K> {
-    /// Adds a connection, if its name follows from its `secret` and the secret of the first one of its application.
-    /// After an error the owner uses it without the extension: perhaps all others of its application are over.
+    /// Adds a connection, if its name follows from its `secret` and the secret of its application's first
+    /// connection. After an error, the owner uses it without the extension; perhaps all others of its application
+    /// are over.
     pub fn join(&mut self, name: Name, secret: &Secret, connection: K) -> Result<(), Error> {
         let first = self.applications.get(&name.application).map_or(secret, |it| &it.first);
         if Name::next(first, secret) != name {
@@ -67,7 +68,7 @@ impl<K> Names<K> {
         MEMBERS_MAX.saturating_sub(members)
     }
 
-    /// The destination that both ends pick: the smallest name beside `source` whose connection is idle.
+    /// The destination that both ends choose: the smallest name besides `source` whose connection is idle.
     pub fn smallest_idle(&self, source: Name, is_idle: impl Fn(&K) -> bool) -> Option<Name> {
         let members = &self.applications.get(&source.application)?.members;
         let mut others = members.iter().filter(|(name, _)| **name != source);

@@ -1,7 +1,7 @@
-//! Frames that overtake the connection that they name.
+//! Frames that overtake the connection they name.
 //!
-//! A client names a new connection in its settings there, and on the source in MIGRATE. These travel in packets of two
-//! connections, so the frame can come first. It waits, and later frames about its response wait behind it.
+//! A client names a new connection in its settings there, and in MIGRATE on the source. These travel in packets of
+//! two connections, so the frame can arrive first. It waits, and later frames about its response wait behind it.
 
 use crate::limits::{OVERTAKING, OVERTAKING_MAX};
 use crate::{Destination, Error, Migrate, Name};
@@ -11,7 +11,7 @@ use std::time::Instant;
 /// The frames of one source that wait (server only).
 #[derive(Debug, Default)]
 pub struct Overtaking {
-    /// Each with the time at which it no longer waits, which never decreases.
+    /// Each with its deadline; deadlines never decrease.
     frames: VecDeque<(Instant, Migrate)>,
 }
 
@@ -25,7 +25,7 @@ impl Overtaking {
         Ok(())
     }
 
-    /// The frames that need not wait any more, in order: their connection is `known`, or did not come in time.
+    /// The frames that need not wait any longer, in order: their connection is `known`, or did not arrive in time.
     pub fn release(&mut self, known: &dyn Fn(Name) -> bool, now: Instant) -> Vec<Migrate> {
         let mut released = Vec::new();
         let mut waiting: VecDeque<(Instant, Migrate)> = VecDeque::new();
@@ -42,7 +42,7 @@ impl Overtaking {
         released
     }
 
-    /// When to call [`Self::release`], apart from when a connection becomes known.
+    /// When to call [`Self::release`], besides when a connection becomes known.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.frames.front().map(|(until, _)| *until)
     }

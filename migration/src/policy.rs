@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The rules of a server: a response moves if any of them says so. Without rules, no response moves.
+/// The rules of a server: a response moves if any of them applies. Without rules, no response moves.
 ///
 /// ```
 /// let policy: migration::Policy = toml::from_str(
@@ -21,7 +21,8 @@ pub struct Policy {
     pub size: Option<SizeRule>,
     /// Responses that others would wait for too long.
     pub blocking: Option<BlockingRule>,
-    /// Bytes of the response's stream that stay: a response moves once they were sent. 102400 in the paper. Default: 0.
+    /// Bytes of the response's stream that stay: a response moves after they were sent. 102400 in the paper. Default:
+    /// 0.
     pub after_bytes: u64,
     /// Responses of unknown size, after this many bytes; 102400 in the paper.
     pub unknown_after_bytes: Option<u64>,
@@ -34,7 +35,7 @@ pub struct Policy {
 pub struct SizeRule {
     /// The largest size that stays.
     pub above_bytes: u64,
-    /// The least number of other responses under way.
+    /// The minimum number of other responses in progress.
     pub beside: usize,
 }
 
@@ -44,20 +45,20 @@ pub struct SizeRule {
 pub struct BlockingRule {
     /// The longest time that stays.
     pub above_ms: u64,
-    /// The least number of other responses under way.
+    /// The minimum number of other responses in progress.
     pub beside: usize,
 }
 
 /// The facts that a server knows about a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Candidate {
-    /// Its size, if it is known.
+    /// Its size, if known.
     pub bytes: Option<u64>,
     /// How much of it was sent.
     pub sent_bytes: u64,
-    /// Other responses under way on its connection.
+    /// Other responses in progress on its connection.
     pub others: usize,
-    /// The delivery rate of the path, if one was measured.
+    /// The delivery rate of the path, if measured.
     pub bytes_per_second: Option<u64>,
 }
 
@@ -67,7 +68,7 @@ impl Policy {
         self.size.is_some() || self.blocking.is_some()
     }
 
-    /// The number of bytes after which to ask [`Self::moves`], beside the times at which other responses begin and end.
+    /// The number of bytes after which to call [`Self::moves`], besides when other responses begin or end.
     pub fn asks_after_bytes(&self, size_is_known: bool) -> Option<u64> {
         if size_is_known {
             Some(self.after_bytes).filter(|it| self.knows_sizes() && *it > 0)

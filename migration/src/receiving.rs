@@ -4,9 +4,10 @@ use crate::limits::CONTINUATION;
 use crate::{Action, Continuation, Destination, Error, Kind, Migrate, Name, Rest, Subject};
 use std::time::Instant;
 
-/// From where a client reads a response.
+/// Where a client reads a response.
 ///
-/// It never keeps bytes of a continuation that arrives early: they wait in the transport, where flow control bounds them.
+/// It never stores bytes of a continuation that arrives early: they wait in the transport, where flow control limits
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Receiving {
     source: Name,
@@ -20,15 +21,15 @@ pub struct Receiving {
 enum State {
     /// Never moved.
     Here,
-    /// We asked; the server has not answered.
+    /// The client asked; the server has not answered.
     Asked { to: Name },
-    /// The server's proposal crossed ours. Its answer to ours decides.
+    /// The server's proposal crossed the client's, whose answer decides.
     Crossed { to: Name, offered: Destination, cut: u64 },
     /// The server wants a connection, which is being opened.
     Connecting { cut: u64 },
     /// Both ends agree. The first byte of the continuation has a deadline.
     Away { on: Name, cut: u64, until: Option<Instant> },
-    /// It came back, or never left; it does not move again.
+    /// It returned, or never left; it cannot move again.
     Back,
     /// It is complete, was cancelled, or failed.
     Ended,
@@ -41,7 +42,7 @@ pub enum Reads {
     Source(u64),
     /// On the continuation at this connection.
     Destination(Name),
-    /// Nowhere: bytes that have come elsewhere must wait.
+    /// Nowhere: bytes that have arrived elsewhere must wait.
     Nothing,
 }
 
@@ -65,7 +66,7 @@ impl Receiving {
         }
     }
 
-    /// Whether the response is or may come to be at this connection.
+    /// Whether the response is or may move to this connection.
     pub fn involves(&self, name: Name) -> bool {
         match self.state {
             State::Asked { to } => to == name,
@@ -80,7 +81,7 @@ impl Receiving {
         self.read
     }
 
-    /// Records that the next `bytes` of the response were read, where [`Self::reads`] says.
+    /// Records that the next `bytes` of the response were read, at [`Self::reads`].
     pub fn read(&mut self, bytes: u64) {
         self.read += bytes;
         if let State::Away { cut, until, .. } = &mut self.state
@@ -104,7 +105,7 @@ impl Receiving {
         self.state == State::Here
     }
 
-    /// Asks the server to move the rest of the response to `to`, which is open. `None`: it has moved before.
+    /// Asks the server to move the rest of the response to `to`, which is open. `None` if it has moved before.
     pub fn ask(&mut self, to: Name) -> Option<Migrate> {
         if self.state != State::Here || to == self.source {
             return None;
@@ -113,9 +114,8 @@ impl Receiving {
         Some(self.frame(Kind::Start, to, self.read))
     }
 
-    /// Takes a frame of the server about this response. `usable` says whether our end has an open connection of this
-    /// name.
-    /// An error ends the response, on both connections.
+    /// Processes a frame from the server about this response. `usable` returns whether the client has an open connection
+    /// of this name. An error ends the response, on both connections.
     pub fn receive(
         &mut self,
         frame: &Migrate,
@@ -154,7 +154,7 @@ impl Receiving {
         if let State::Away { until, .. } = self.state { until } else { None }
     }
 
-    /// Brings a response back if its continuation does not come, unless the source still brings bytes.
+    /// Brings a response back if its continuation does not arrive, unless the source still delivers bytes.
     pub fn on_timeout(&mut self, now: Instant) -> Option<Migrate> {
         match &mut self.state {
             State::Away { cut, until: Some(until), .. } if *until <= now => {
@@ -169,12 +169,12 @@ impl Receiving {
         }
     }
 
-    /// Ends the response: it is complete or not wanted, or its source is over.
+    /// Ends the response: it is complete or cancelled, or its source is over.
     pub fn end(&mut self) {
         self.state = State::Ended;
     }
 
-    /// The server moves the response, or asks how far we have it.
+    /// The server moves the response, or asks how much of it the client has.
     fn offered(
         &mut self,
         frame: &Migrate,
@@ -187,7 +187,7 @@ impl Receiving {
             (State::Away { cut, .. }, _) if is_return => {
                 Ok(vec![Action::Send(self.come_back(cut))])
             }
-            // It crossed the frame with which we brought it back.
+            // It crossed the frame that brought the response back.
             (State::Back, _) if is_return => Ok(Vec::new()),
             (State::Here | State::Asked { .. }, _) if is_return => Err(Error::Unasked),
             (State::Here, _) if cut < self.read => Err(Error::Offset),
@@ -199,7 +199,7 @@ impl Receiving {
                 let on = Some(name).filter(|it| usable(*it));
                 Ok(vec![Action::Send(self.accept(on, cut, now))])
             }
-            // Bytes after the cut may be here: the server may have answered ours by now, and stayed.
+            // Bytes after the cut may have arrived: the server may have answered our frame by now, and stayed.
             (State::Asked { to }, _) => {
                 self.state = State::Crossed { to, offered, cut };
                 Ok(Vec::new())
@@ -238,7 +238,7 @@ impl Receiving {
         Ok(lost.into_iter().collect())
     }
 
-    /// Answers a proposal: it is on this connection now. `None`: it stays at the source.
+    /// Answers a proposal: the response is on this connection now. `None`: it stays at the source.
     fn accept(&mut self, on: Option<Name>, cut: u64, now: Instant) -> Migrate {
         let Some(on) = on else { return self.come_back(cut) };
         self.state = State::Away { on, cut, until: Some(now + CONTINUATION) };

@@ -5,12 +5,12 @@ use crate::{Action, Destination, Error, Kind, Migrate, Name, Rest, Subject};
 use std::time::Instant;
 
 /// Where a server sends a response, and from which byte on. It stays on its source until it migrates, once. It can
-/// come back, and then stays for good.
+/// return, and then stays.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Sending {
     source: Name,
     subject: Subject,
-    /// The first byte that was not sent.
+    /// The first byte that has not been sent.
     next: u64,
     /// The first byte that can still be sent again.
     kept: u64,
@@ -21,13 +21,13 @@ pub struct Sending {
 enum State {
     /// Never moved.
     Here,
-    /// We started; the client has not answered.
+    /// The server started; the client has not answered.
     Offered { to: Destination, cut: u64, end: u64, until: Instant },
     /// Both ends agree.
     Away { on: Name, cut: u64 },
-    /// The destination failed: the client is asked from which byte to go on at the source.
+    /// The destination failed: the client is asked from which byte the source must continue.
     Returning { cut: u64, until: Instant },
-    /// It came back, or never left; it does not move again.
+    /// It returned, or never left; it cannot move again.
     Back,
     /// It was cancelled, or failed.
     Ended,
@@ -50,8 +50,8 @@ impl Sending {
         Self { source, subject, next: 0, kept: 0, state: State::Here }
     }
 
-    /// Where the next bytes go. Beyond the source they begin at [`Self::next`], behind a [`crate::Continuation`]. If that
-    /// connection is gone, they wait for the client.
+    /// Where the next bytes go. Beyond the source, they begin at [`Self::next`], after a [`crate::Continuation`]. If that
+    /// connection has ended, they wait for the client.
     pub fn place(&self) -> Place {
         match self.state {
             State::Here | State::Back => Place::Source,
@@ -76,8 +76,8 @@ impl Sending {
         self.kept = self.kept.max(offset);
     }
 
-    /// Moves the rest of the response. The flow control credit that the client gave it at the source moves along: this
-    /// number of bytes may go before the answer. `None`: it has moved before.
+    /// Moves the rest of the response. Its flow control credit at the source moves along: this number of bytes may be
+    /// sent before the answer. `None` if it has moved before.
     pub fn start(&mut self, to: Destination, credit_bytes: u64, now: Instant) -> Option<Migrate> {
         if self.state != State::Here || to == Destination::Named(self.source) {
             return None;
@@ -87,9 +87,8 @@ impl Sending {
         Some(self.frame(Kind::Start, to, self.next))
     }
 
-    /// Takes a frame of the client about this response. `usable` says whether our end has an open connection of this
-    /// name.
-    /// An error ends the response, on both connections.
+    /// Processes a frame from the client about this response. `usable` returns whether the server has an open connection
+    /// of this name. An error ends the response, on both connections.
     pub fn receive(
         &mut self,
         frame: &Migrate,
@@ -108,7 +107,7 @@ impl Sending {
         outcome
     }
 
-    /// Records that a connection is over. If the response was there, the client must say how much arrived.
+    /// Records that a connection is over. If the response was there, the client must report how much arrived.
     pub fn destination_lost(&mut self, lost: Name, now: Instant) -> Option<Migrate> {
         match self.state {
             State::Away { on, cut } if on == lost => Some(self.ask_back(cut, now)),
@@ -124,7 +123,7 @@ impl Sending {
         }
     }
 
-    /// Gives up a client that does not answer.
+    /// Abandons a response whose client does not answer.
     pub fn on_timeout(&mut self, now: Instant) -> Result<(), Error> {
         if self.next_timeout().is_some_and(|until| until <= now) {
             self.state = State::Ended;
@@ -133,7 +132,7 @@ impl Sending {
         Ok(())
     }
 
-    /// Ends the response: the client has all of it or does not want it, or its source is over.
+    /// Ends the response: the client has all of it or has cancelled it, or its source is over.
     pub fn end(&mut self) {
         self.state = State::Ended;
     }
@@ -168,7 +167,7 @@ impl Sending {
         Ok(actions)
     }
 
-    /// The smaller name of two proposals that crossed (SMig, section 4.3), if it can be used.
+    /// The smaller name of two crossing proposals (SMig, section 4.3), if it can be used.
     fn agree(
         &self,
         ours: Option<Name>,
@@ -201,7 +200,7 @@ impl Sending {
         }
     }
 
-    /// The client rejects our proposal, or brings the response back: it has the bytes before `offset`.
+    /// The client rejects the server's proposal, or brings the response back: it has the bytes before `offset`.
     fn come_back(&mut self, offset: u64) -> Result<Vec<Action>, Error> {
         let (dropped, cut) = match self.state {
             State::Offered { to: Destination::Named(on), cut, .. } | State::Away { on, cut } => {

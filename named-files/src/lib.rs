@@ -1,6 +1,7 @@
-//! Files that a user names: pages, recordings, logs, networks, schemes, configurations, keys.
+//! Opens files that a user names: pages, recordings, logs, networks, schemes, configurations, keys.
 //!
-//! A named pipe would wait for a writer, and a device such as `/dev/zero` has no end.
+//! It rejects named pipes, which would wait for a writer, and devices such as `/dev/zero`, which have
+//! no end.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -12,7 +13,7 @@ pub const BYTES_MAX: u64 = 16 << 20;
 /// Files that the shell has opened, as in `<(zcat a.har.gz)`: such a pipe has a writer.
 const OPENED: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
 
-/// Opens a file or folder. Errors are the system's, or say that it is a pipe, a socket or a device.
+/// Opens a file or folder. Errors are the system's, or state that it is a pipe, a socket or a device.
 pub fn open(path: &Path) -> io::Result<File> {
     let kind = std::fs::metadata(path)?.file_type();
     let is_open = OPENED.iter().any(|it| path.starts_with(it));
@@ -24,7 +25,8 @@ pub fn open(path: &Path) -> io::Result<File> {
     Err(io::Error::new(ErrorKind::InvalidInput, cause))
 }
 
-/// The bytes of a file of at most [`BYTES_MAX`]. Errors are the system's, or say that the file is larger.
+/// The bytes of a file of at most [`BYTES_MAX`]. Errors are the system's, or state that the file is
+/// larger.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
@@ -35,7 +37,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same of a text in UTF-8.
+/// The same for UTF-8 text.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let cause = "not UTF-8; save it in this encoding";
     String::from_utf8(read(path)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, cause))

@@ -1,11 +1,11 @@
 //! The loads of a page in a server's access log.
 //!
-//! The combined format of NGINX and Apache: `ADDRESS - USER [TIME] "GET PATH HTTP/2" STATUS BYTES "REFERRER" "AGENT"`. A load is
-//! a request for the document, and what its address then asks for whose referrer is the document, or a stylesheet of the
-//! same load. The common format has no referrer, so that nothing in it says what belongs together.
+//! The combined format of NGINX and Apache: `ADDRESS - USER [TIME] "GET PATH HTTP/2" STATUS BYTES "REFERRER" "AGENT"`. A load
+//! consists of a request for the document, and the later requests from the same address whose referrer is the document or a
+//! stylesheet of the same load. The common format has no referrer, so loads cannot be identified.
 //!
-//! A page that is clicked next has the same referrer as the page's own resources. So HTML, what refers to others and is
-//! neither stylesheet nor script, and what is asked for more than ten seconds after the document do not belong to a load.
+//! The visitor's next page has the same referrer as the page's own resources. So the following do not belong to a load: HTML,
+//! resources other than stylesheets and scripts that refer to others, and requests more than ten seconds after the document.
 
 use crate::graph::{is_host, is_node_path};
 use crate::learner::{Asked, Learner, kind_of};
@@ -17,8 +17,7 @@ use crate::link::without_query;
 use schedulers::Kind;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A later request is caused by the visitor. A log has whole seconds, and the times at which responses
-/// ended.
+/// The visitor causes later requests. A log has whole seconds, and the times at which responses ended.
 const MAX_LOAD_S: u32 = 10;
 const DAY_S: u32 = 24 * 60 * 60;
 
@@ -29,14 +28,14 @@ pub struct AccessLog {
     host: Option<String>,
     /// By the order of their documents.
     open: VecDeque<Load>,
-    /// How many were completed: the number of the first that is open.
+    /// The number of completed loads, which is also the number of the first open one.
     completed: usize,
-    /// The last load of an address, by its number.
+    /// The last load of each address, by number.
     last: BTreeMap<String, usize>,
     text_bytes: usize,
     document_bytes: u64,
     learner: Learner,
-    /// How many requests came from the document's path on another host.
+    /// The number of requests from the document's path on each other host.
     other_hosts: BTreeMap<String, u64>,
     counts: Counts,
 }
@@ -48,17 +47,17 @@ pub struct Counts {
     pub lines: u64,
     /// Lines that are not access-log entries, or too long.
     pub unreadable: u64,
-    /// Lines of the common format, which do not say who refers.
+    /// Lines of the common format, which have no referrer.
     pub without_referrer: u64,
-    /// Lines whose path no page of the site can name, or whose body is larger than any of a page's.
+    /// Lines with a path that no page of the site can have, or with a body larger than any page's.
     pub refused: u64,
-    /// Requests of a load that are taken for the visitor's next page: HTML, what refers to others, and what came late.
+    /// Requests of a load that count as the visitor's next page: HTML, resources that refer to others, and late requests.
     pub next_pages: u64,
-    /// Where most of the requests came from that a document at this path on another host refers to.
+    /// The other host with the most requests from a document at this path.
     pub other_host: Option<String>,
-    /// Loads of the page that asked for something beside the document.
+    /// Loads of the page with requests besides the document.
     pub loads: u64,
-    /// Loads that asked for nothing else: by clients with everything in their caches, and by robots.
+    /// Loads without other requests: by clients with everything cached, and by robots.
     pub bare_loads: u64,
 }
 
@@ -71,7 +70,7 @@ struct Load {
 }
 
 impl AccessLog {
-    /// Learns the page at `document`. With a host, a referrer of another one is another page's.
+    /// Learns the page at `document`. With a host, referrers with other hosts belong to other pages.
     pub fn new(document: &str, host: Option<&str>) -> Self {
         let (document, host) = (document.to_owned(), host.map(str::to_owned));
         Self { document, host, ..Self::default() }
@@ -86,7 +85,7 @@ impl AccessLog {
         }
     }
 
-    /// A line that is longer than any of a log's.
+    /// Counts a line that is too long for a log.
     pub fn long_line(&mut self) {
         self.counts.lines += 1;
         self.counts.unreadable += 1;
@@ -182,15 +181,16 @@ impl AccessLog {
 }
 
 impl Load {
-    /// Whether a request is too late to belong to it; by the clock alone, whatever the day. Lines of a server's workers may
-    /// come a little before their document's.
+    /// Whether a request is too late to belong to it, by the time of day alone. A server's workers may log lines a little before
+    /// their document's.
     fn is_over_at(&self, second_of_day: Option<u32>) -> bool {
         let (Some(from), Some(to)) = (self.second_of_day, second_of_day) else { return false };
         let after = (to + DAY_S - from) % DAY_S;
         (MAX_LOAD_S + 1..DAY_S - MAX_LOAD_S).contains(&after)
     }
 
-    /// The requested resource refers to others: it was a page of its own, if it can be one. Returns how many requests are taken out.
+    /// The requested resource refers to others, so it was a page of its own, if it can be one. Returns the number of removed
+    /// requests.
     fn drop_page(&mut self, path: &str, text_bytes_there: &mut usize) -> u64 {
         if kind_of(path) != Kind::Other {
             return 0;
@@ -209,17 +209,17 @@ fn text_bytes(asked: &Asked) -> usize {
     asked.path.len() + asked.referrer.as_ref().map_or(0, String::len)
 }
 
-/// A line, as far as it matters.
+/// The relevant part of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry<'a> {
     address: &'a str,
-    /// As the log's clock says; none: it says nothing that is a time.
+    /// The log's time; `None` if it cannot be parsed.
     second_of_day: Option<u32>,
     method: &'a str,
     path: &'a str,
     status: u16,
     bytes: u64,
-    /// None: the format has none.
+    /// `None` if the format has none.
     referrer: Option<&'a str>,
 }
 
@@ -252,7 +252,7 @@ impl<'a> Entry<'a> {
         self.method == "GET" && matches!(self.status, 200 | 304)
     }
 
-    /// The resources that can be part of a page, and whose path can be promised.
+    /// Whether it can be part of a page, and its path can be promised.
     fn is_good(&self) -> bool {
         is_node_path(self.path)
             && self.bytes <= LOGGED_BODY_BYTES_MAX
@@ -268,7 +268,7 @@ fn second_of_day(before_request: &str) -> Option<u32> {
     Some((next(24)? * 60 + next(60)?) * 60 + next(61)?)
 }
 
-/// Up to the closing quote, which no backslash precedes, and what follows it.
+/// The text up to the closing quote, which no backslash precedes, and the rest.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     for (place, byte) in text.bytes().enumerate() {
@@ -286,7 +286,7 @@ fn host_and_path(url: &str) -> Option<(&str, &str)> {
     let (_, rest) = url.split_once("://")?;
     let slash = rest.find('/').unwrap_or(rest.len());
     let (authority, path) = rest.split_at(slash);
-    // An IPv6 address has colons of its own, in brackets.
+    // An IPv6 address contains colons, in brackets.
     let port = authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
     let host = port.map_or(authority, |it| it.0);
     Some((host, if path.is_empty() { "/" } else { path }))

@@ -1,7 +1,7 @@
-//! How long a response may be used without asking again (RFC 9111, 4.2).
+//! How long a response may be used without revalidation (RFC 9111, 4.2).
 
 /// The seconds for which a response stays fresh in a client's own cache, by its `Cache-Control` and `Age` fields. 0:
-/// each use needs validation, or the response is not stored at all; `None`: the fields do not say. The smallest
+/// each use needs validation, or the response is not stored at all; `None`: the fields do not state it. The smallest
 /// `max-age` counts.
 pub fn fresh_s(cache_control: &str, age: Option<&str>) -> Option<u64> {
     let mut fresh_s: Option<u64> = None;

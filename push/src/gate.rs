@@ -1,4 +1,5 @@
-//! When pushed bytes may go, so that they do not delay the response that they belong to (*Rules of Thumb*, rule 2).
+//! Decides when pushed bytes may be sent, so that they do not delay the response to which they belong (*Rules of Thumb*,
+//! rule 2).
 
 use schedulers::SplitMix64;
 use serde::{Deserialize, Serialize};
@@ -9,26 +10,26 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Gate {
-    /// Pushes use the time in which the main response is not there, and stop when it is.
+    /// Pushes use the time until the main response is ready, and stop then.
     Preempt,
-    /// Nothing is pushed before the main response has gone.
+    /// Nothing is pushed before the main response has been sent.
     Strict,
-    /// Until the main response has gone, at most this many pushed bytes are in flight.
+    /// Until the main response has been sent, at most this many pushed bytes are in flight.
     Throttle(u64),
-    /// The bad baseline: pushed bytes go down as they come, up to a buffer of this size, and what is more urgent later
+    /// The bad baseline: pushed bytes are committed as they arrive, up to a buffer of this size, and more urgent data
     /// waits behind them.
     EagerFifo(u64),
-    /// The other bad baseline: a main response and its pushes go in random order, as from handlers that a scheduler wakes
-    /// in any order. The seed decides which pushes come first.
+    /// The other bad baseline: a main response and its pushes are sent in random order, as from handlers that a scheduler
+    /// wakes in any order. The seed determines which pushes come first.
     Shuffle(u64),
 }
 
-/// The state of the main response and of the pushed bytes, by which a gate decides.
+/// The state of the main response and of the pushed bytes, for a gate's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pending {
-    /// The main response has not gone to its end.
+    /// Whether the main response has not been sent completely.
     pub main_open: bool,
-    /// Bytes of it could go now.
+    /// Whether bytes of it could be sent now.
     pub main_ready: bool,
     /// Pushed bytes that are sent and not acknowledged.
     pub pushed_in_flight_bytes: u64,
@@ -42,12 +43,12 @@ pub enum GateError {
         "`{0}` is not a push gate; there are: preempt, strict, throttle:BYTES, eager-fifo:BYTES, shuffle:SEED"
     )]
     Unknown(String),
-    #[error("`throttle:0` lets nothing go before the document: write `strict`")]
+    #[error("`throttle:0` sends nothing before the document: write `strict`")]
     Closed,
 }
 
 impl Gate {
-    /// How many pushed bytes may go now.
+    /// The number of pushed bytes that may be sent now.
     pub fn allowance_bytes(self, pending: Pending) -> u64 {
         match self {
             Self::EagerFifo(_) => u64::MAX,
@@ -59,8 +60,8 @@ impl Gate {
         }
     }
 
-    /// Whether the push on `stream` goes before the main response on `main`, whatever else is allowed: in a shuffle,
-    /// of which the main response may be at any place as likely as at any other.
+    /// Whether the push on `stream` precedes the main response on `main`, regardless of other limits: true in a shuffle,
+    /// where the main response is equally likely to be at any place.
     pub fn goes_before(self, stream: u64, main: u64) -> bool {
         match self {
             Self::Shuffle(seed) => mixed(seed, stream) < mixed(seed, main),
@@ -69,7 +70,7 @@ impl Gate {
     }
 }
 
-/// A number that looks random, for each stream.
+/// A pseudo-random number for each stream.
 fn mixed(seed: u64, stream: u64) -> u64 {
     let [seed, stream] = [seed, stream].map(|it| SplitMix64::state_at(it.wrapping_add(1)));
     SplitMix64::mixed(SplitMix64::mixed(seed) ^ stream)

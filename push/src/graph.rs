@@ -1,4 +1,4 @@
-//! The fetch dependency graph: what each resource of a page refers to, in order of evaluation (*Rules of Thumb*,
+//! The fetch dependency graph: which resources each resource of a page references, in order of evaluation (*Rules of Thumb*,
 //! definitions).
 
 use crate::limits::PATH_BYTES_MAX;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The format of a graph's JSON.
 pub const FORMAT: &str = "utmost-graph/1";
 
-/// The resources of a page, the document first, and which discovers which.
+/// The resources of a page, the document first, and which one discovers which.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
@@ -44,22 +44,22 @@ pub struct Node {
     /// The `Vary` field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vary: Option<String>,
-    /// The part of the page above the fold cannot be shown without it.
+    /// Whether the part of the page above the fold needs it.
     #[serde(default)]
     pub critical: bool,
-    /// It cannot be learned from parsing the HTML.
+    /// Whether parsing the HTML does not reveal it.
     #[serde(default)]
     pub hidden: bool,
-    /// Its host is the site's own.
+    /// Whether its host is the site's own.
     #[serde(default)]
     pub first_party: bool,
-    /// How long its evaluation takes.
+    /// The duration of its evaluation.
     #[serde(default)]
     pub evaluation: Duration,
 }
 
 impl Node {
-    /// A resource of the site, of which nothing more is known.
+    /// A resource of the site, without further facts.
     pub(crate) fn plain(host: &str, path: &str, kind: Kind, bytes: u64) -> Self {
         Self {
             host: host.to_owned(),
@@ -75,7 +75,7 @@ impl Node {
         }
     }
 
-    /// The `Link` value by which a document of `host` preloads it.
+    /// The `Link` value with which a document of `host` preloads it.
     pub fn preload(&self, host: &str) -> String {
         let Self { path, kind, .. } = self;
         let origin =
@@ -113,7 +113,7 @@ pub enum Place {
     Tail,
     /// In a stylesheet.
     Style,
-    /// In a script: known when it has run.
+    /// In a script: known after it has run.
     Script,
 }
 
@@ -127,7 +127,7 @@ pub enum GraphError {
     Nowhere { edge: usize, nodes: usize },
     #[error("no nodes: the first one is the document")]
     Empty,
-    /// A path that would name another host, or nothing that can be asked for.
+    /// A path that would name another host, or cannot be requested.
     #[error(
         "node {node}: path {path:?}: no plain path; it begins with one `/` and has no dot segments, spaces, control \
          characters and `#`, and at most {PATH_BYTES_MAX} bytes"
@@ -142,7 +142,7 @@ pub(crate) fn is_node_path(path: &str) -> bool {
     path.len() <= PATH_BYTES_MAX && link::is_plain_path(path)
 }
 
-/// Whether a graph may name this host: characters of a name or an address, with its port if it has one.
+/// Whether a graph may name this host: characters of a name or an address, optionally with a port.
 pub fn is_host(host: &str) -> bool {
     !host.is_empty() && host.bytes().all(|it| it.is_ascii_alphanumeric() || b"-._:[]".contains(&it))
 }
@@ -163,7 +163,7 @@ impl Graph {
             if !is_node_path(path) {
                 return Err(GraphError::Path { node, path: path.clone() });
             }
-            // Of a page without origins the host is not known.
+            // A page without origins has no known host.
             if !host.is_empty() && !is_host(host) {
                 return Err(GraphError::Host { node, host: host.clone() });
             }
@@ -174,7 +174,7 @@ impl Graph {
         }
     }
 
-    /// The graph of a page of the corpus, without failed resources and those whose path cannot be promised.
+    /// The graph of a corpus page, without failed resources and those whose path cannot be promised.
     pub fn of_page(page: &Page) -> Self {
         let resources = page.resources.iter();
         let there: Vec<&PageResource> =
@@ -197,12 +197,12 @@ impl Graph {
         self.nodes.iter().position(|it| it.path == path && it.host.eq_ignore_ascii_case(host))
     }
 
-    /// The nodes to which `of` refers, in the order in which they are evaluated: the order of the edges.
+    /// The nodes that `of` references, in the order of evaluation: the order of the edges.
     pub fn children(&self, of: usize) -> impl Iterator<Item = usize> + '_ {
         self.edges.iter().filter(move |it| it.from == of).map(|it| it.to)
     }
 
-    /// All that `of` leads to, without itself, in order of evaluation: children before grandchildren.
+    /// All nodes reachable from `of`, without itself, in order of evaluation: children before grandchildren.
     pub fn descendants(&self, of: usize) -> Vec<usize> {
         let mut seen = BTreeSet::from([of]);
         let mut found: Vec<usize> = Vec::new();
@@ -215,9 +215,8 @@ impl Graph {
         found
     }
 
-    /// All that `of` leads to, without itself, in topological order by time of evaluation: the nodes that a node leads to follow
-    /// right after it, because it is evaluated before what follows the node. Each has the edge from `of` through
-    /// which it is found.
+    /// All nodes reachable from `of`, without itself, in topological order by time of evaluation: a node's references follow
+    /// right after it, because it is evaluated before the nodes after it. Each has the edge from `of` through which it is found.
     pub fn in_evaluation_order(&self, of: usize) -> Vec<(usize, Edge)> {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
@@ -227,22 +226,22 @@ impl Graph {
                 continue;
             }
             found.extend(first.map(|first| (node, first)));
-            // The last first, because what is found last is taken up first.
+            // The last first, because the stack returns the last one first.
             let edges = self.edges.iter().filter(|it| it.from == node).rev();
             open.extend(edges.map(|it| (it.to, first.or(Some(*it)))));
         }
         found
     }
 
-    /// The hidden and critical nodes to which `of` leads, in order of evaluation: the policies with preload name them.
+    /// The hidden and critical nodes reachable from `of`, in order of evaluation, for the policies with preload.
     pub fn hidden_and_critical(&self, of: usize) -> Vec<usize> {
         let mut found = self.descendants(of);
         found.retain(|&it| self.nodes[it].hidden && self.nodes[it].critical);
         found
     }
 
-    /// Without what only one of two consecutive loads asked for: such URLs are made anew for each (a rule of the
-    /// experiments in *Rules of Thumb*). The second value names them.
+    /// Removes resources that only one of two consecutive loads requested, because such URLs are new for each load (a rule of
+    /// the experiments in *Rules of Thumb*). The second value lists them.
     pub fn without_dynamic(&self, other: &Self) -> (Self, Vec<String>) {
         let mut index = Vec::new();
         let mut nodes = Vec::new();

@@ -1,15 +1,15 @@
-//! Forbids pushes whose request the server cannot know well enough (*Rules of Thumb*, rule 4).
+//! Forbids pushes whose request the server cannot predict safely (*Rules of Thumb*, rule 4).
 //!
-//! A pushed response answers a request that nobody made. It may go out only if it varies on nothing, or on fields
-//! whose values the server is sure of; and cookies are sure only if the operator says how they are scoped. One that is
-//! made for one client must not go to somebody who might have been answered otherwise, least of all with a cookie: a
-//! session begun by a push would take the place of the client's own.
+//! A pushed response answers a request that was never made. It may be sent only if it varies on nothing, or on fields
+//! whose values the server knows for certain; cookies are certain only if the operator declares their scope. A
+//! response for one client must not reach another who might have got a different answer, least of all with a cookie: a
+//! session begun by a push would replace the client's own.
 
 use crate::link::without_query;
 use cookie::Cookie;
 use std::time::Duration;
 
-/// The fields whose values a client repeats on every request of a connection.
+/// The fields whose values a client repeats in every request of a connection.
 pub const REPEATED: [&str; 3] = ["accept-encoding", "accept-language", "user-agent"];
 
 /// Why a resource is not pushed.
@@ -18,30 +18,30 @@ pub enum Forbidden {
     /// `Vary: *`.
     #[error("it varies on everything (Vary: *)")]
     VariesOnEverything,
-    /// It varies on a field that is not known.
-    #[error("it varies on {0}, which the client's next request may have otherwise")]
+    /// It varies on an unknown field.
+    #[error("it varies on {0}, which may differ in the client's next request")]
     VariesOn(String),
-    /// It varies on cookies, and these are not known.
+    /// It varies on cookies, which are unknown.
     #[error("it varies on cookies, and {0}")]
     UnknownCookies(UnknownCookies),
-    /// It sets a cookie of the site, which would take effect though nobody asked, or be lost with a refused push.
+    /// It sets a cookie of the site, which would take effect without a request, or be lost with a refused push.
     #[error("it sets a cookie")]
     SetsCookie,
-    /// `Cache-Control: no-store`: the client may not keep it until it asks.
+    /// `Cache-Control: no-store`: the client may not keep it until it makes the request.
     #[error("it must not be stored")]
     NotStored,
-    /// `Cache-Control: private`, and it is not known who would ask.
+    /// `Cache-Control: private`, and the requesting client is unknown.
     #[error("it is private, and {0}")]
     Private(UnknownCookies),
     /// Another host's.
-    #[error("it is another host's")]
+    #[error("it belongs to another host")]
     OtherHost,
 }
 
-/// Why the cookies of a request to come are not known.
+/// Why the cookies of a future request are unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownCookies {
-    /// Nothing was said of them.
+    /// Nothing was declared about them.
     #[error("their scope is not declared")]
     NotDeclared,
     /// A cookie may be bound to another path.
@@ -50,18 +50,18 @@ pub enum UnknownCookies {
     /// A cookie that the operator did not declare.
     #[error("the scope of cookie `{0}` is not declared")]
     Undeclared(String),
-    /// A cookie that applies to the resource only, so that the request for the page would not show it.
-    #[error("cookie `{0}` would not have come with the page's request")]
+    /// A cookie that applies only to the resource, so that the request for the page would not show it.
+    #[error("cookie `{0}` would not have been sent with the page's request")]
     Unseen(String),
 }
 
 /// The operator's declaration about cookies.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum CookiePolicy {
-    /// Nothing: what varies on cookies is not pushed.
+    /// None: responses that vary on cookies are not pushed.
     #[default]
     None,
-    /// Every cookie applies to all of a folder: what lies in the page's own folder, or below it, has its cookies.
+    /// Every cookie applies to a whole folder: resources in the page's own folder, or below it, have its cookies.
     SamePath,
     /// The paths of all cookies by name; the site has no others.
     DeclaredScope(Vec<Scope>),
@@ -76,7 +76,7 @@ pub struct Scope {
     pub path: String,
 }
 
-/// The request that pushes, and its response as far as it is known.
+/// The request that causes the push, and the known part of its response.
 #[derive(Debug, Clone, Copy)]
 pub struct Parent<'a> {
     /// `:authority`.
@@ -87,7 +87,7 @@ pub struct Parent<'a> {
     pub cookies: Option<&'a str>,
     /// The `Set-Cookie` fields of its response.
     pub set_cookies: &'a [String],
-    /// Names of the request's fields, lower case: a promise repeats those that a response may vary on.
+    /// Names of the request's fields, in lower case: a promise repeats those on which a response may vary.
     pub fields: &'a [&'a str],
 }
 
@@ -102,7 +102,7 @@ pub struct Candidate<'a> {
     pub said: CacheFields<'a>,
 }
 
-/// The fields that restrict the clients of a response; by default none.
+/// The fields that restrict the clients of a response; empty by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheFields<'a> {
     /// The `Vary` field, its lines joined.
@@ -119,8 +119,8 @@ impl CacheFields<'_> {
         names.into_iter().any(|it| it.trim().eq_ignore_ascii_case(directive))
     }
 
-    /// Whether it varies on cookies; an error if it may not be pushed whatever these are: it must not be stored, sets
-    /// a cookie, or varies on a field that a promise does not repeat from `fields`.
+    /// Whether it varies on cookies. Fails if it may not be pushed in any case: it must not be stored, sets a cookie,
+    /// or varies on a field that a promise does not repeat from `fields`.
     fn varies_on_cookies(&self, fields: &[&str]) -> Result<bool, Forbidden> {
         if self.sets_cookie {
             return Err(Forbidden::SetsCookie);
@@ -141,7 +141,8 @@ impl CacheFields<'_> {
         Ok(varies_on_cookies)
     }
 
-    /// Whether everyone gets the same, in one coding or another: its contents may be sent to others who ask for it.
+    /// Whether all clients get the same, in one coding or another, so that its contents may be sent to others who
+    /// request it.
     pub fn is_for_everyone(&self) -> bool {
         let mut vary = self.vary.split(',').map(str::trim);
         let is_personal = self.sets_cookie || self.has("private") || self.has("no-store");
@@ -149,7 +150,7 @@ impl CacheFields<'_> {
     }
 }
 
-/// The `Cookie` field of the promised request (none: it has none), or why it must not be promised.
+/// The `Cookie` field of the promised request (`None`: without one), or why it must not be promised.
 pub fn check(
     parent: &Parent<'_>,
     candidate: &Candidate<'_>,
@@ -164,13 +165,13 @@ pub fn check(
         Ok(cookies) => Ok(cookies),
         Err(unknown) if varies_on_cookies => Err(Forbidden::UnknownCookies(unknown)),
         Err(unknown) if said.has("private") => Err(Forbidden::Private(unknown)),
-        // What is the same for all does not need them.
+        // A response that is the same for all does not need them.
         Err(_) => Ok(None),
     }
 }
 
-/// Whether a response that came may answer a promised request, whose fields have these names in lower case. If it
-/// varies on cookies or is private, the request must have the client's.
+/// Whether an arrived response may answer a promised request, whose fields have these lower-case names. If it varies
+/// on cookies or is private, the request must have the client's cookies.
 pub fn allows(said: &CacheFields<'_>, fields: &[&str], cookies_known: bool) -> bool {
     said.varies_on_cookies(fields)
         .is_ok_and(|varies| cookies_known || !(varies || said.has("private")))
@@ -206,8 +207,8 @@ fn split(field: &str) -> Vec<(String, String)> {
     pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect()
 }
 
-/// Takes away the parent's cookies that do not apply to `path`; an error if one of them is not declared, or if one
-/// that is declared may exist unseen.
+/// Removes the parent's cookies that do not apply to `path`. Fails if one of them is undeclared, or if a declared one
+/// may exist unseen.
 fn keep_applicable(
     jar: &mut Vec<(String, String)>,
     parent_path: &str,
@@ -247,19 +248,19 @@ fn apply(jar: &mut Vec<(String, String)>, set: &Cookie<'_>, parent_path: &str, p
     }
 }
 
-/// A cookie's path covers itself and what lies below (RFC 6265, 5.1.4).
+/// Whether a cookie's path covers a path: itself and everything below (RFC 6265, 5.1.4).
 fn path_matches(path: &str, scope: &str) -> bool {
     let rest = without_query(path).strip_prefix(scope);
     rest.is_some_and(|rest| rest.is_empty() || scope.ends_with('/') || rest.starts_with('/'))
 }
 
-/// The path of a cookie without one (RFC 6265, 5.1.4).
+/// The default path of a cookie (RFC 6265, 5.1.4).
 fn default_path(path: &str) -> String {
     let folder = folder(path);
     if folder.len() > 1 { folder.trim_end_matches('/').to_owned() } else { "/".to_owned() }
 }
 
-/// Up to the last slash and with it.
+/// The path up to and including the last slash.
 fn folder(path: &str) -> &str {
     let path = without_query(path);
     &path[..path.rfind('/').map_or(0, |slash| slash + 1)]
@@ -296,9 +297,8 @@ mod tests {
     fn only_what_varies_on_known_fields_is_pushed() {
         let unknown = "push []";
         let no_scope = "it varies on cookies, and their scope is not declared";
-        let other = |field| {
-            format!("it varies on {field}, which the client's next request may have otherwise")
-        };
+        let other =
+            |field| format!("it varies on {field}, which may differ in the client's next request");
         let everything = "it varies on everything (Vary: *)";
         let rows: [(Option<&str>, bool, String); 16] = [
             (None, false, unknown.into()),
@@ -433,7 +433,7 @@ mod tests {
                 &[],
                 "/api/x",
                 &hidden,
-                "it varies on cookies, and cookie `api` would not have come with the page's request",
+                "it varies on cookies, and cookie `api` would not have been sent with the page's request",
             ),
             (
                 "new=1",

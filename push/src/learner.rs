@@ -1,4 +1,4 @@
-//! Learns the resources of a page from the requests of many clients, load by load.
+//! Learns the resources of a page from many clients' requests, load by load.
 
 use crate::graph::{Edge, Graph, Node, Place};
 use crate::limits::LEARNED_RESOURCES_MAX;
@@ -6,34 +6,34 @@ use crate::link::without_query;
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Loads that are remembered: the last ones.
+/// The number of last loads that are stored.
 const LOADS: usize = 20;
-/// The share of loads in which a resource must have been asked for, in percent.
+/// The share of loads that must have requested a resource, in percent.
 const SHARE_PERCENT: usize = 80;
 
-/// Learns what belongs to a page: what was asked for in four of five of the last loads, and in both of the last two
-/// (so that URLs made anew for each load drop out). Loads that asked for less than half of what the median one did are
-/// partial, a robot's or of a client with copies: they do not count.
+/// Learns the resources of a page: those that four of five of the last loads requested, and both of the last two (so
+/// that URLs that are new for each load drop out). Loads with less than half of the median number of requests are
+/// partial, from robots or clients with cached copies, and do not count.
 #[derive(Debug, Clone, Default)]
 pub struct Learner {
     loads: VecDeque<Vec<Asked>>,
-    /// The last size of each resource of these loads, as far as the log has it.
+    /// The last size of each resource of these loads, if the log has it.
     bytes: BTreeMap<String, u64>,
 }
 
-/// A resource that a load asked for.
+/// A resource that a load requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Path and query.
     pub path: String,
-    /// Bytes of its body; none: the client had a copy that was right still.
+    /// Bytes of its body; `None` if the client had a valid copy.
     pub bytes: Option<u64>,
-    /// The path of the stylesheet that refers to it; none: the document does.
+    /// The path of the stylesheet that references it; `None` for the document.
     pub referrer: Option<String>,
 }
 
 impl Learner {
-    /// One load of the page: what was asked for, in order.
+    /// Adds one load of the page: its requests, in order.
     pub fn load(&mut self, mut resources: Vec<Asked>) {
         resources.truncate(LEARNED_RESOURCES_MAX);
         let sizes = resources.iter().filter_map(|it| Some((it.path.clone(), it.bytes?)));
@@ -66,20 +66,20 @@ impl Learner {
         found
     }
 
-    /// How many loads are remembered, and how many of them are partial.
+    /// The number of stored loads, and of partial ones among them.
     pub fn loads_and_partial(&self) -> (usize, usize) {
         (self.loads.len(), self.loads.len() - self.whole_loads().len())
     }
 
-    /// The loads that asked for at least half of what the median one did.
+    /// The loads with at least half of the median number of requests.
     fn whole_loads(&self) -> Vec<&Vec<Asked>> {
         let median = middle(self.loads.iter().map(|it| paths(it))).unwrap_or(0);
         self.loads.iter().filter(|it| 2 * paths(it) >= median).collect()
     }
 
-    /// The learned graph of a page of this host, path and size. Requests do not show where in the document a reference
-    /// stands: it counts as in the head, where a push brings least. Nor do they show which ones a script made: these
-    /// look like the document's own.
+    /// The learned graph of a page with this host, path and size. Requests do not show where in the document a
+    /// reference is, so it counts as in the head, where a push gains least. Requests made by scripts cannot be
+    /// recognized, so they count as the document's own.
     pub fn graph(&self, host: &str, document: &str, document_bytes: u64) -> Graph {
         let learned = self.learned();
         let document = node(host, document, Kind::Html, document_bytes, false);
@@ -98,7 +98,7 @@ impl Learner {
     }
 }
 
-/// How many resources a load asked for.
+/// The number of resources that a load requested.
 fn paths(load: &[Asked]) -> usize {
     load.iter().map(|it| it.path.as_str()).collect::<BTreeSet<_>>().len()
 }
@@ -121,7 +121,7 @@ fn median_position(loads: &[&Vec<Asked>], path: &str) -> usize {
     middle(loads.iter().filter_map(|load| position(load, path))).unwrap_or(usize::MAX)
 }
 
-/// The upper one of the two in the middle, if the number of values is even.
+/// The median; for an even number of values, the upper of the middle two.
 fn middle(values: impl Iterator<Item = usize>) -> Option<usize> {
     let mut values: Vec<usize> = values.collect();
     values.sort_unstable();
@@ -166,7 +166,7 @@ mod tests {
             learner.load(load.split_whitespace().map(asked).collect());
         }
         assert_eq!(learner.loads_and_partial(), (20, 6));
-        // Half is enough to count: what was left out twice in a row is no longer the page's.
+        // Half is enough to count: a resource omitted twice in a row no longer belongs to the page.
         assert_eq!(learned(&[good, good, good, good, "/a /b"]), "/a /b");
         assert_eq!(learned(&[good, "/favicon.ico"]), "");
     }

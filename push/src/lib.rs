@@ -1,9 +1,9 @@
-//! Pushes, hints and announcements ahead of requests: which, and when. Pure: no sockets, no clocks.
+//! Pushes, hints and announcements ahead of requests: which ones, and when. Pure: no sockets, no clocks.
 //!
-//! A [`Graph`] says which resources a page needs; a [`Policy`] picks from it what is pushed and what is hinted, within
-//! a [`Budget`]; the [`guard`] forbids what could be wrong; [`digest`]s and [`visits`] say what the client already
-//! has; a [`Gate`] says when pushed bytes may go. [`link`] reads what an upstream asks for, [`scan`] what a page's files
-//! refer to.
+//! A [`Graph`] contains the resources that a page needs; a [`Policy`] selects pushes and hints from it, within a
+//! [`Budget`]; the [`guard`] forbids unsafe ones; [`digest`]s and [`visits`] show what the client already has; a
+//! [`Gate`] decides when pushed bytes may be sent. [`link`] parses an upstream's requests, and [`scan`] finds references
+//! in a page's files.
 //!
 //! Sources: *Rules of Thumb for HTTP/2 Push* (Bergan, Pelchat, Buettner, 2016), *Introducing HTTP/2 Server Push with
 //! NGINX 1.13.9* (Garrett, 2018).

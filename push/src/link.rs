@@ -1,8 +1,8 @@
-//! `Link` response fields: what to push, what only to hint (RFC 8288; NGINX's `http2_push_preload`).
+//! `Link` response fields: what to push, and what only to hint (RFC 8288; NGINX's `http2_push_preload`).
 //!
-//! A link is pushed when it is a preload of the own origin and does not say `nopush`; every preload, preconnect and
-//! modulepreload may be sent on in early hints. Values that do not parse are left out, the rest stays: the field is from
-//! an upstream, and a typing error there must not cost the response.
+//! A link is pushed if it is a preload of the same origin without `nopush`; every preload, preconnect and modulepreload
+//! may be forwarded in early hints. Unparsable values are omitted and the rest stays, because an upstream's typing error
+//! must not cost the response.
 
 use crate::limits::{LINK_FIELD_BYTES_MAX, LINKS_MAX};
 use percent_encoding::percent_decode_str;
@@ -10,7 +10,7 @@ use percent_encoding::percent_decode_str;
 /// One link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Link {
-    /// The text between the angle brackets, white space around it taken away.
+    /// The text between the angle brackets, without surrounding white space.
     pub target: String,
     /// The relation types, lower case; the first `rel` counts (RFC 8288, 3.3).
     pub relations: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Link {
     pub nopush: bool,
     /// `crossorigin`: it is requested without credentials, or with its value's.
     pub crossorigin: bool,
-    /// The context is another resource than the response (`anchor`): not ours to act on (RFC 8288, 3.2).
+    /// The context is not the response itself but another resource (`anchor`), so the link is ignored (RFC 8288, 3.2).
     pub anchored: bool,
 }
 
@@ -30,15 +30,15 @@ impl Link {
         self.relations.iter().any(|it| it == relation)
     }
 
-    /// The path to push, when it is one to push: a preload with an absolute path on the own origin. A relative
-    /// reference, another host's (`//host/`) and a full URL are not (NGINX's rule).
+    /// The path to push, if there is one: a preload with an absolute path on the same origin. Excludes relative
+    /// references, other hosts (`//host/`) and full URLs (NGINX's rule).
     pub fn path_to_push(&self) -> Option<&str> {
         let pushable =
             self.is("preload") && !self.nopush && !self.anchored && is_path(&self.target);
         pushable.then_some(self.target.as_str())
     }
 
-    /// Whether it may be sent on in early hints (HTML, 4.6.7: preload, preconnect, modulepreload).
+    /// Whether it may be forwarded in early hints (HTML, 4.6.7: preload, preconnect, modulepreload).
     pub fn is_hint(&self) -> bool {
         !self.anchored && ["preload", "preconnect", "modulepreload"].iter().any(|it| self.is(it))
     }
@@ -53,8 +53,8 @@ pub fn is_path(target: &str) -> bool {
         && target.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// A path ([`is_path`]) that leads nowhere else: without `.` and `..` segments and without control characters, encoded or
-/// not.
+/// A path ([`is_path`]) that cannot lead elsewhere: without `.` and `..` segments and without control characters, encoded
+/// or not.
 pub fn is_plain_path(target: &str) -> bool {
     let decoded: Vec<u8> = percent_decode_str(without_query(target)).collect();
     let mut segments = decoded.split(|it| matches!(it, b'/' | b'\\'));
@@ -69,7 +69,7 @@ pub fn without_query(target: &str) -> &str {
     target.split('?').next().unwrap_or_default()
 }
 
-/// The links of a response's `Link` field; several fields of a response are given one after the other.
+/// The links in a response's `Link` field; several fields of a response are joined.
 pub fn parse(field: &str) -> Vec<Link> {
     if field.len() > LINK_FIELD_BYTES_MAX {
         return Vec::new();
@@ -77,7 +77,7 @@ pub fn parse(field: &str) -> Vec<Link> {
     split_outside(field, b',').filter_map(parse_one).take(LINKS_MAX).collect()
 }
 
-/// Whether a field names something that may be sent on in early hints.
+/// Whether a field names something that may be forwarded in early hints.
 pub fn is_hint(field: &str) -> bool {
     parse(field).iter().any(Link::is_hint)
 }
@@ -113,7 +113,7 @@ fn set_parameter(link: &mut Link, parameter: &str) {
     }
 }
 
-/// A token as it stands, a quoted string without its quotes and backslashes (RFC 9110, 5.6.4).
+/// A token unchanged; a quoted string without its quotes and backslashes (RFC 9110, 5.6.4).
 fn unquote(value: &str) -> String {
     let Some(quoted) = value.strip_prefix('"') else { return value.to_owned() };
     let mut text = String::new();
@@ -128,8 +128,7 @@ fn unquote(value: &str) -> String {
     text
 }
 
-/// The pieces between separators that stand neither in angle brackets nor in quotes. A bracket or quote that is not
-/// closed reaches to the end.
+/// The pieces between separators outside angle brackets and quotes. An unclosed bracket or quote extends to the end.
 fn split_outside(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -165,7 +164,7 @@ fn end_of_piece(text: &str, separator: u8) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// `path` for what is pushed, `(target)` for what is only hinted, `-target` for what is neither.
+    /// `path` for a push, `(target)` for a mere hint, `-target` for neither.
     fn seen(field: &str) -> String {
         let one = |link: &Link| match (link.path_to_push(), link.is_hint()) {
             (Some(path), _) => path.to_owned(),
@@ -226,7 +225,7 @@ mod tests {
             ("</a>; title=\"x, y; z\"; rel=preload", "/a"),
             ("</a>; title=\"x \\\" , y\"; rel=preload, </b>; rel=preload", "/a /b"),
             ("</a>; title=\"<b>\"; rel=preload", "/a"),
-            // What is wrong costs itself only.
+            // A mistake affects only its own link.
             ("", ""),
             (",,", ""),
             ("/a; rel=preload", ""),

@@ -15,10 +15,10 @@ schedulers::named! {
         NoOpt = "none",
         /// With any response: its children of the same origin in order of evaluation, until they fill the idle time.
         Push = "push",
-        /// With the document: all that it leads to, of the same origin, in topological order by time of evaluation, until it
-        /// fills the idle time (rule 2).
+        /// With the document: everything reachable from it on the same origin, in topological order by time of evaluation,
+        /// until it fills the idle time (rule 2).
         PushInEvaluationOrder = "push-in-evaluation-order",
-        /// With the document: hints at what is both hidden and critical.
+        /// With the document: hints at resources that are both hidden and critical.
         Preload = "preload",
         /// [`Self::Push`] with the document only, and [`Self::Preload`].
         PushAndPreload = "push-and-preload",
@@ -73,7 +73,7 @@ pub struct PathState {
     pub window_bytes: u64,
     /// The occupied part of the window: in flight, or beyond the client's credit on the connection.
     pub in_flight_bytes: u64,
-    /// The recent rate of delivery, when it is known.
+    /// The recent delivery rate, if known.
     pub delivery_bytes_per_s: Option<u64>,
     /// The least round-trip time seen.
     pub min_rtt: Duration,
@@ -97,11 +97,11 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The bytes that fill the network while the client cannot ask: a round trip, and the time that it evaluates (rule
+    /// The bytes that fill the network while the client cannot make requests: for a round trip, and while it evaluates (rule
     /// 1).
     ///
-    /// A window that grew into a queue says more than the path holds (rule 1, "bufferbloat"): where the rate of delivery
-    /// is known, the window counts as no more than 1.25 bandwidth-delay products of it.
+    /// A window that has grown into a queue exceeds what the path holds (rule 1, "bufferbloat"): if the delivery rate is
+    /// known, the window counts as at most 1.25 bandwidth-delay products.
     pub fn of(path: &PathState, evaluation: Duration, max_pushes: u64) -> Self {
         let bdp = bytes_in(path.min_rtt, path).map(|it| it.saturating_add(it / 4));
         let window = bdp.map_or(path.window_bytes, |it| it.min(path.window_bytes));
@@ -122,18 +122,18 @@ fn bytes_in(time: Duration, path: &PathState) -> Option<u64> {
     Some(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
-/// The request that a plan is made for.
+/// The request for which a plan is made.
 #[derive(Clone, Copy)]
 pub struct Choice<'a> {
     /// The graph of its page.
     pub graph: &'a Graph,
     /// The node that was asked for.
     pub node: usize,
-    /// It is the page's document.
+    /// Whether it is the page's document.
     pub navigation: bool,
     /// The upper bound of pushed bytes.
     pub budget: Budget,
-    /// The most urgent of the other responses that wait for their bytes to go, if there are any (RFC 9218's urgency).
+    /// The highest urgency of other responses with waiting bytes, if any (RFC 9218's urgency).
     pub waiting_urgency: Option<u8>,
     /// Whether a node may be pushed: not cached, and not forbidden.
     pub allowed: &'a dyn Fn(&Node) -> bool,
@@ -173,15 +173,15 @@ impl Policy {
     }
 }
 
-/// The children of the node that was asked for, each with its edge.
+/// The children of the requested node, each with its edge.
 fn children(choice: &Choice<'_>) -> Vec<(usize, Edge)> {
     let edges = choice.graph.edges.iter().filter(|it| it.from == choice.node);
     edges.map(|it| (it.to, *it)).collect()
 }
 
-/// The first candidates whose sizes just exceed the budget: each that the network would be idle for, because what goes
-/// before it has gone before the client can ask (rule 1). In the middle of a load none is pushed while more urgent
-/// responses wait (rules 2 and 5).
+/// The first candidates whose sizes just exceed the budget: each fills time in which the network would be idle, because
+/// everything before it is sent before the client can make a request (rule 1). In the middle of a load, none is pushed while
+/// more urgent responses wait (rules 2 and 5).
 fn first_that_fill(choice: &Choice<'_>, candidates: Vec<(usize, Edge)>) -> Vec<usize> {
     let parent = &choice.graph.nodes[choice.node];
     let mut before = 0_u64;
@@ -203,19 +203,19 @@ fn first_that_fill(choice: &Choice<'_>, candidates: Vec<(usize, Edge)>) -> Vec<u
     pushed
 }
 
-/// Bytes of the parent that go while the request for a child is on its way. What a head names is asked for with the
-/// first of them; of anything else the child is discovered at the end, and the whole round trip is idle.
+/// Bytes of the parent that are sent while the request for a child is in transit. Resources named in the head are requested
+/// after the first of these bytes; other children are discovered at the end, and the whole round trip is idle.
 fn sent_until_asked(parent: &Node, edge: Edge) -> u64 {
     if edge.place == Place::Head { parent.bytes } else { 0 }
 }
 
-/// The urgency that a push has by its kind.
+/// The default urgency of a push, by its kind.
 fn urgency(node: &Node) -> u8 {
     let (kind, critical) = (node.kind, node.critical);
     usual_urgency(&Resource { kind, critical, ..Resource::default() })
 }
 
-/// Everything of the site's own that the client does not have.
+/// All of the site's own resources that the client does not have.
 fn statics(choice: &Choice<'_>) -> Vec<usize> {
     let Choice { graph, allowed, .. } = choice;
     let mut nodes = graph.descendants(choice.node);
@@ -224,8 +224,7 @@ fn statics(choice: &Choice<'_>) -> Vec<usize> {
     nodes
 }
 
-/// As many of them, from the first, as fit into the budget beside the document; none at all if the order of the bytes
-/// would be lost otherwise.
+/// The first of them that fit into the budget beside the document; none if the order of the bytes would otherwise be lost.
 fn statics_within(choice: &Choice<'_>) -> Vec<usize> {
     let mut left = choice.budget.bytes.saturating_sub(choice.graph.nodes[choice.node].bytes);
     let mut fitting = Vec::new();
@@ -264,7 +263,7 @@ mod tests {
         }
     }
 
-    /// A document and what it refers to.
+    /// A document and the resources it references.
     fn page(html_bytes: u64, children: &[Node]) -> Graph {
         let edge = |to| Edge { from: 0, to, place: Place::Head };
         Graph {

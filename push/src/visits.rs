@@ -1,8 +1,8 @@
-//! The resources that a client has by its history: the diary of its connection, and rules on its request.
+//! The resources that a client has from earlier requests: the diary of its connection, and rules about its request.
 
 use std::collections::{HashSet, VecDeque};
 
-/// The paths that were pushed or requested on one connection; the oldest are forgotten first.
+/// The paths that were pushed or requested on one connection; the oldest are dropped first.
 ///
 /// Source: Apache's `H2PushDiarySize`, 256 entries by default.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ impl Diary {
         Self { capacity, order: VecDeque::new(), known: HashSet::new() }
     }
 
-    /// Writes a path down; false if it was known.
+    /// Records a path; false if it was already known.
     pub fn note(&mut self, path: &str) -> bool {
         if self.capacity == 0 || !self.known.insert(path.to_owned()) {
             return self.capacity == 0;
@@ -44,12 +44,12 @@ pub enum PushWhen {
     /// On each request.
     #[default]
     Always,
-    /// On a client's first visit: when the cookie of this name is absent. The response sets it (NGINX's example).
+    /// On a client's first visit: if the cookie of this name is absent. The response sets it (NGINX's example).
     CookieAbsent(String),
 }
 
 impl PushWhen {
-    /// Whether a request with this `Cookie` field is pushed to.
+    /// Whether to push with a request that has this `Cookie` field.
     pub fn allows(&self, cookie_field: Option<&str>) -> bool {
         match self {
             Self::Always => true,
@@ -63,7 +63,7 @@ impl PushWhen {
         }
     }
 
-    /// The `Set-Cookie` field of a response that was pushed to.
+    /// The `Set-Cookie` field of a response with pushes.
     pub fn set_cookie(&self) -> Option<String> {
         match self {
             Self::Always => None,
@@ -74,7 +74,8 @@ impl PushWhen {
     }
 }
 
-/// A client that asks whether its copy of the page is fresh has the page's resources too (*Rules of Thumb*, rule 3).
+/// Whether a client revalidates its copy of the page, which implies that it also has the page's resources (*Rules of
+/// Thumb*, rule 3).
 pub fn revisits(if_none_match: Option<&str>, if_modified_since: Option<&str>) -> bool {
     if_none_match.is_some() || if_modified_since.is_some()
 }

@@ -1,5 +1,4 @@
-//! Runs of the same page side by side: which resources' bytes moved, and what that did to the
-//! index.
+//! Aligns runs of the same page: which resources' bytes moved, and the effect on the index.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -10,7 +9,7 @@ use crate::trace::Trace;
 /// Runs aligned by resource.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Alignment {
-    /// Each resource that some run has, in the order of the first run's requests.
+    /// Each resource in any of the runs, in the order of the first run's requests.
     pub resources: Vec<AlignedResource>,
 }
 
@@ -21,7 +20,7 @@ pub struct AlignedResource {
     pub url: String,
     /// Its body bytes in the first run that has it.
     pub bytes: Option<u64>,
-    /// Its outcome in each run; `None` where the run does not have it.
+    /// Its outcome in each run; `None` if the run does not have it.
     pub runs: Vec<Option<ResourceRun>>,
 }
 
@@ -38,14 +37,14 @@ pub struct ResourceRun {
     pub complete_ms: Option<f64>,
     /// Its part of the run's `ByteIndex`: its share of the bytes times its completion.
     pub index_ms: Option<f64>,
-    /// Its place in the order of completion, from 1.
+    /// Its rank in the order of completion, from 1.
     pub place: Option<u64>,
-    /// Bytes of other streams that came, or went, before it was complete, repeated ones included. `None` also without frames
-    /// ([`crate::trace::Detail::Arrivals`]).
+    /// Bytes of other streams that arrived or were sent before it was complete, repeated ones included. `None` also without
+    /// frames ([`crate::trace::Detail::Arrivals`]).
     pub bytes_before: Option<u64>,
 }
 
-/// How a resource moved from the first run to another one: how much more it is there. `None` where one of them does not know.
+/// How a resource moved from the first run to another one, as differences. `None` if unknown in one of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct Moved {
     /// Its first byte.
@@ -54,14 +53,14 @@ pub struct Moved {
     pub later_ms: Option<f64>,
     /// Its part of the `ByteIndex`.
     pub index_later_ms: Option<f64>,
-    /// Its place in the order of completion.
+    /// The difference of its ranks in the order of completion.
     pub places_later: Option<i64>,
     /// The bytes of others before its completion.
     pub more_bytes_before: Option<i64>,
 }
 
 impl Alignment {
-    /// By URL, hosts left aside; requests for the same URL by their order.
+    /// Matches resources by URL, ignoring hosts; requests for the same URL by their order.
     pub fn new<T: Borrow<Trace>>(traces: &[T]) -> Self {
         let mut places: BTreeMap<(String, usize), usize> = BTreeMap::new();
         let mut resources: Vec<AlignedResource> = Vec::new();
@@ -88,8 +87,8 @@ impl Alignment {
         Self { resources }
     }
 
-    /// The resources by how much their part of the `ByteIndex` changed from the first run to this one, most first. Those that
-    /// are complete in only one of the two stand before them.
+    /// The resources by how much their part of the `ByteIndex` changed from the first run to this one, the largest change
+    /// first. Resources that are complete in only one of the two come before all others.
     pub fn by_weight(&self, run: usize) -> Vec<&AlignedResource> {
         let mut resources: Vec<&AlignedResource> = self.resources.iter().collect();
         resources.sort_by(|one, other| {
@@ -105,7 +104,7 @@ impl Alignment {
         self.resources.iter().filter(|it| it.runs[0].is_some() && it.runs[run].is_some()).count()
     }
 
-    /// Whether the first run and this one are of the same page, so that one can be faster: most resources are in both.
+    /// Whether the first run and this one are of the same page, so that speeds can be compared: most resources are in both.
     pub fn is_of_same_page(&self, run: usize) -> bool {
         2 * self.in_common(run) > self.of_either(run)
     }
@@ -140,7 +139,7 @@ fn more(before: Option<u64>, after: Option<u64>) -> Option<i64> {
     Some(after?.cast_signed().saturating_sub(before?.cast_signed()))
 }
 
-/// When the response of each stream that was complete was, by time.
+/// The completion time of each stream with a complete response, in order of time.
 fn completions(trace: &Trace) -> Vec<(u64, u64)> {
     let streams = trace.timeline.transfers.iter().map(|it| it.stream);
     let mut all: Vec<(u64, u64)> =
@@ -149,7 +148,7 @@ fn completions(trace: &Trace) -> Vec<(u64, u64)> {
     all
 }
 
-/// Up to each completion the bytes of other streams, by stream; empty without frames.
+/// For each completion, the bytes of other streams before it, by stream; empty without frames.
 fn bytes_before(trace: &Trace, completions: &[(u64, u64)]) -> BTreeMap<u64, u64> {
     let mut before = BTreeMap::new();
     if trace.arrivals.is_empty() {

@@ -1,4 +1,4 @@
-//! The arrived bytes of one stream: the prefix that can be read, and the islands beyond its holes.
+//! The arrived bytes of one stream: the readable prefix, and the islands beyond its holes.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ pub struct DeliveryStep {
     pub readable_bytes: u64,
 }
 
-/// The state of one stream. O(log holes) a frame, and memory for the holes only.
+/// The state of one stream. It takes O(log holes) per frame, and memory only for the holes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Assembly {
     /// Bytes `[0, readable_bytes)` have all arrived.
     pub(crate) readable_bytes: u64,
-    /// What arrived beyond a hole: start to end, disjoint and not adjacent.
+    /// Ranges that arrived beyond a hole: start to end, disjoint and not adjacent.
     islands: BTreeMap<u64, u64>,
     /// When the readable prefix last grew.
     last_step_us: Option<u64>,
@@ -39,12 +39,12 @@ pub(crate) struct Assembly {
     pub(crate) first_frame_us: Option<u64>,
     /// Distinct bytes.
     pub(crate) unique_bytes: u64,
-    /// Bytes that had already arrived when they came again.
+    /// Bytes that arrived again.
     pub(crate) duplicate_bytes: u64,
 }
 
 impl Assembly {
-    /// Adds a frame; the step by which the readable prefix grew, if it did.
+    /// Adds a frame; returns the step by which the readable prefix grew, if it did.
     pub(crate) fn receive(&mut self, frame: &StreamFrame) -> Option<DeliveryStep> {
         self.first_frame_us.get_or_insert(frame.time_us);
         let end = frame.offset.saturating_add(frame.bytes);
@@ -54,7 +54,7 @@ impl Assembly {
         self.advance(frame.time_us)
     }
 
-    /// How many islands wait for a hole to close.
+    /// The number of islands that wait for a hole to close.
     pub(crate) fn holes(&self) -> usize {
         self.islands.len()
     }
@@ -77,7 +77,7 @@ impl Assembly {
         parts
     }
 
-    /// Adds `[start, end)` and says how many of its bytes are new.
+    /// Adds `[start, end)` and returns the number of new bytes.
     fn insert(&mut self, start: u64, end: u64) -> u64 {
         let (mut low, mut high) = (start.max(self.readable_bytes), end);
         if low >= high {

@@ -1,7 +1,7 @@
-//! Why bytes of a stream came late or twice: lost and sent again, sent again in vain, or overtaken on their way.
+//! Why bytes of a stream arrived late or twice: lost and retransmitted, retransmitted needlessly, or overtaken in transit.
 //!
-//! A client's log alone lets one guess: what fills a hole is taken as sent again if its packet has a higher number than what
-//! came after the hole. With the server's log it is known which packet had each byte first.
+//! A client's log alone only permits a guess: data that fills a hole counts as retransmitted if its packet has a higher number
+//! than the data after the hole. The server's log shows which packet had each byte first.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::pairing::other_end;
 use crate::trace::{Trace, Vantage};
 use serde::Serialize;
 
-/// A hole that is filled sooner was overtaken rather than lost, when packet numbers do not tell (as in qvis).
+/// A hole that is filled sooner than this counts as reordering, not loss, if packet numbers do not decide (as in qvis).
 const REORDERING_US: u64 = 20_000;
 
-/// What was special about a frame. The numbers are those of the page.
+/// The classification of a frame. The numbers are the same as on the report's page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Mark {
     /// Its bytes had been sent before, and lost.
     #[serde(rename = "1")]
     Retransmitted = 1,
-    /// Its bytes were there already.
+    /// Its bytes had already arrived.
     #[serde(rename = "2")]
     Duplicate = 2,
     /// Later bytes overtook it.
@@ -39,13 +39,13 @@ impl Mark {
     }
 }
 
-/// Bytes of one stream by the cause of their coming late or twice.
+/// Bytes of one stream, by the cause of their late or repeated arrival.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Causes {
-    /// Bytes that were lost, and came when they were sent again.
+    /// Bytes that were lost, and arrived when they were retransmitted.
     #[serde(rename = "retransmitted")]
     pub retransmitted_bytes: u64,
-    /// Bytes that had come already: they were sent again in vain.
+    /// Bytes that had already arrived: they were retransmitted needlessly.
     #[serde(rename = "duplicate")]
     pub duplicate_bytes: u64,
     /// Bytes that others had overtaken.
@@ -54,7 +54,7 @@ pub struct Causes {
 }
 
 impl Causes {
-    /// Adds those of more bytes.
+    /// Adds the counts of further bytes.
     pub fn add(&mut self, more: Self) {
         let sums = [
             (&mut self.retransmitted_bytes, more.retransmitted_bytes),
@@ -67,20 +67,20 @@ impl Causes {
     }
 }
 
-/// What is special about a frame of a log.
+/// The classification of a frame in a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FrameCauses {
-    /// In a word: what it repaired, or else what it repeated.
+    /// In a word: what it repaired, otherwise what it repeated.
     pub mark: Option<Mark>,
-    /// Those of its bytes that had not come, or gone, before.
+    /// The number of its bytes that had not arrived, or been sent, before.
     pub new_bytes: u64,
     /// Its bytes by cause.
     pub causes: Causes,
 }
 
-/// Replaces the guesses in each client's log whose server's log is among `traces` by what the server's log says, and tells
-/// in servers' logs lost bytes from those that were sent again in vain, which only acknowledgements can. All must have been read
-/// with [`crate::trace::Detail::Arrivals`] or more.
+/// Replaces the guesses for each client's log by facts, if its server's log is among `traces`. In servers' logs, distinguishes
+/// lost bytes from needless retransmissions, for which acknowledgements are necessary. All logs must have been read with
+/// [`crate::trace::Detail::Arrivals`] or more.
 pub fn settle(traces: &mut [Trace]) {
     let known: Vec<Option<BTreeMap<u64, Causes>>> =
         traces.iter().map(|trace| settled(traces, trace)).collect();
@@ -96,7 +96,7 @@ pub fn settle(traces: &mut [Trace]) {
     }
 }
 
-/// What is certain about a log's streams, if anything is.
+/// The certain facts about a log's streams, if any.
 fn settled(traces: &[Trace], trace: &Trace) -> Option<BTreeMap<u64, Causes>> {
     match trace.vantage {
         Vantage::Server => trace.acknowledged().map(|_| by_stream(trace, None)),
@@ -115,7 +115,7 @@ fn by_stream(trace: &Trace, other: Option<&Trace>) -> BTreeMap<u64, Causes> {
     sums
 }
 
-/// What is special about each frame of a log, in its order; `other` is the log of the other end, if there is one.
+/// The classification of each frame of a log, in order; `other` is the log of the other end, if there is one.
 pub fn frame_causes<'a>(
     trace: &'a Trace,
     other: Option<&Trace>,
@@ -126,12 +126,13 @@ pub fn frame_causes<'a>(
     }
 }
 
-/// What a sender's log says of each of its frames, byte by byte: a retransmission may be cut otherwise than what it repeats.
+/// The classification of each frame in a sender's log, byte by byte, because a retransmission may be divided differently.
 fn sent_again(sender: &Trace) -> impl Iterator<Item = FrameCauses> + '_ {
     let mut streams: BTreeMap<u64, [Assembly; 2]> = BTreeMap::new();
     sender.arrivals.iter().map(move |(frame, packet)| {
         let [sent, arrived] = streams.entry(frame.stream).or_default();
-        // In a packet that was acknowledged after all: they had arrived, and went again in vain. The others were lost.
+        // In a packet that was acknowledged after all: they had arrived, and the retransmission was needless. The others were
+        // lost.
         let duplicate_bytes = bytes_had(arrived, &frame);
         let retransmitted_bytes = bytes_had(sent, &frame) - duplicate_bytes;
         sent.receive(&frame);
@@ -148,13 +149,13 @@ fn sent_again(sender: &Trace) -> impl Iterator<Item = FrameCauses> + '_ {
     })
 }
 
-/// Bytes of the frame that the stream had before.
+/// Bytes of the frame that the stream already had.
 fn bytes_had(assembly: &Assembly, frame: &StreamFrame) -> u64 {
     let fresh = assembly.fresh_parts(frame.offset, frame.offset.saturating_add(frame.bytes));
     frame.bytes - fresh.iter().map(|(low, high)| high - low).sum::<u64>()
 }
 
-/// What a client's log says of each frame that arrived; `server` is the log of the other end, if there is one.
+/// The classification of each arrived frame in a client's log; `server` is the log of the other end, if there is one.
 fn arrived<'a>(
     client: &'a Trace,
     server: Option<&Trace>,
@@ -198,7 +199,7 @@ impl FirstSent {
         first
     }
 
-    /// Whether an earlier packet than `packet` had bytes of the frame; `None` if the server's log does not have them.
+    /// Whether a packet before `packet` contained bytes of the frame; `None` if the server's log does not have them.
     fn was_sent_before(&self, frame: &StreamFrame, packet: u64) -> Option<bool> {
         let end = frame.offset.saturating_add(frame.bytes);
         let parts = self.streams.get(&frame.stream)?.range(..end).rev();
@@ -209,7 +210,7 @@ impl FirstSent {
     }
 }
 
-/// One stream as it arrives.
+/// Time and packet of the frame with the highest end offset.
 #[derive(Default)]
 struct Stream {
     assembly: Assembly,
@@ -220,7 +221,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// What is special about a frame that comes now.
+    /// The classification of a frame that arrives now.
     fn mark(
         &self,
         frame: &StreamFrame,
@@ -248,7 +249,7 @@ impl Stream {
         Some(if was_overtaken { Mark::Reordered } else { Mark::Retransmitted })
     }
 
-    /// Adds it; how many of its bytes are new.
+    /// Adds it; returns the number of its new bytes.
     fn receive(&mut self, frame: &StreamFrame, number: Option<u64>) -> u64 {
         let before = self.assembly.unique_bytes;
         self.assembly.receive(frame);
@@ -280,8 +281,8 @@ mod tests {
     #[test]
     fn with_both_logs_the_causes_are_those_of_the_server() {
         use Mark::{Duplicate, Reordered, Retransmitted};
-        // Packet 2 is lost, and what is sent again in packet 5 is overtaken by packet 6. Packet 3 comes late, and again in 7.
-        // Packet 8 is the last and lost: packet 9 has its bytes.
+        // Packet 2 is lost, and its retransmission in packet 5 is overtaken by packet 6. Packet 3 arrives late, and again in
+        // 7. Packet 8 is the last and lost: packet 9 has its bytes.
         let sent = [(1, 0), (2, 10), (3, 20), (4, 30), (5, 10), (6, 40), (7, 20), (8, 50), (9, 50)];
         let came = [(1, 0), (4, 30), (3, 20), (6, 40), (5, 10), (7, 20), (9, 50)];
         let (client, server) = (log(Vantage::Client, &came), log(Vantage::Server, &sent));

@@ -1,11 +1,11 @@
-//! How far the clocks of a connection's two logs are apart.
+//! The difference between the clocks of a connection's two logs.
 
 use crate::packet::{PacketEvent, Space};
 use crate::trace::Trace;
 
-/// What to add to times of the sender's log to have them on the receiver's clock. The least delay is taken to be the
-/// same in both directions, as NTP does; without packet numbers on both sides wall clocks count, and without these the first
-/// requests are taken to be one moment.
+/// The shift from times of the sender's log to the receiver's clock. It assumes that the minimum delay is the same in both
+/// directions, like NTP. Without packet numbers on both sides it uses wall clocks, and without these it assumes that the first
+/// requests are simultaneous.
 pub fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
     if let (Some(down_us), Some(up_us)) = least_delays_us(receiver, sender) {
         return down_us.saturating_sub(up_us) / 2;
@@ -17,7 +17,7 @@ pub fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
     start_us(receiver).saturating_sub(start_us(sender))
 }
 
-/// The least delays from the sender to the receiver and back, each between two clocks: only their sum tells how long packets took.
+/// The minimum delays from the sender to the receiver and back, each between two clocks: only their sum is a real duration.
 pub(crate) fn least_delays_us(receiver: &Trace, sender: &Trace) -> (Option<i64>, Option<i64>) {
     (least_us(sender, receiver), least_us(receiver, sender))
 }
@@ -32,7 +32,7 @@ fn whole_us(ms: f64) -> i64 {
     (ms * 1000.0).round() as i64
 }
 
-/// The least difference between a packet's sending and its arrival, each on its own clock.
+/// The minimum difference between a packet's sending and its arrival, each on its own clock.
 fn least_us(from: &Trace, to: &Trace) -> Option<i64> {
     let mut sent = times(from, PacketEvent::Sent);
     sent.sort_unstable();

@@ -1,5 +1,5 @@
-//! Rewrites a log of any generation as JSON text sequences of one schema, for viewers that read only one, and to share a
-//! part of it or share it without names.
+//! Rewrites a log of any generation as JSON text sequences of one schema, for viewers that support only one, and for
+//! sharing a part of it or sharing it without names.
 
 mod anonymise;
 mod part;
@@ -21,24 +21,24 @@ pub use part::{Cut, Part};
 pub struct Conversion {
     /// The schema.
     pub target: Target,
-    /// Only this part; times stay as they are.
+    /// Only this part; times are unchanged.
     pub part: Option<Part>,
     /// Removes names, addresses, identifiers and field values that identify people or pages.
     pub anonymise: bool,
     /// Which of the file's traces, from 0, in the order of their first events.
     pub trace: usize,
-    /// What its header says after its events, by [`Ending::survey`].
+    /// The header fields after its events, by [`Ending::survey`].
     pub ending: Option<Ending>,
-    /// The side that wrote the log, whatever the log says.
+    /// The side that wrote the log, overriding the log itself.
     pub vantage: Option<Vantage>,
 }
 
-/// What a trace's header says after the trace's events, as aioquic writes it.
+/// A trace's header fields after its events, as aioquic writes them.
 #[derive(Debug, Clone)]
 pub struct Ending(Facts);
 
 impl Ending {
-    /// Reads trace `trace` (from 0) of a log up to its end, unless the side that wrote it is named before.
+    /// Reads trace `trace` (from 0) of a log up to its end, unless the side that wrote it is named earlier.
     pub fn survey(file: &str, input: impl Read, trace: usize) -> Result<Option<Self>, ReadError> {
         Ok(facts_at_end(file, input, trace)?.map(Self))
     }
@@ -47,11 +47,11 @@ impl Ending {
 /// A schema.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Target {
-    /// draft-ietf-quic-qlog-main-schema-13 with quic-events-12 and h3-events-12: what the crate
-    /// `qlog` 0.18 reads.
+    /// draft-ietf-quic-qlog-main-schema-13 with quic-events-12 and h3-events-12: the schema that the crate `qlog` 0.18
+    /// reads.
     #[default]
     Current,
-    /// qlog 0.3 in JSON-SEQ with draft-02's event names: what qvis reads.
+    /// qlog 0.3 in JSON-SEQ with draft-02's event names: the schema that qvis reads.
     V03,
 }
 
@@ -60,7 +60,7 @@ pub enum Target {
 pub struct Converted {
     /// Events written.
     pub events: u64,
-    /// Those of them from before the part: they describe its streams.
+    /// The ones among them from before the part, which describe its streams.
     pub from_before: u64,
     /// Events outside the part.
     pub cut: u64,
@@ -68,18 +68,18 @@ pub struct Converted {
     pub bad_records: u64,
     /// Traces in the file; one of them was written.
     pub traces: usize,
-    /// Why reading stopped in the middle, if it did: what came before was written.
+    /// Why reading stopped in the middle, if it did; everything before was written.
     pub broken_off: Option<&'static str>,
 }
 
 impl Converted {
-    /// Whether nothing of the log is missing. A program that was stopped has written all that there is.
+    /// Whether nothing of the log is missing. If the logging program was stopped, everything that exists was written.
     pub fn is_whole(&self) -> bool {
         self.bad_records == 0 && self.broken_off.is_none_or(|why| why == ENDS_EARLY)
     }
 }
 
-/// Why nothing, or not all, was written.
+/// Why a log was not written, or not completely.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
     /// The log cannot be read.
@@ -89,18 +89,18 @@ pub enum ConvertError {
     #[error("{0}")]
     Write(#[from] io::Error),
     /// The file has fewer traces.
-    #[error("{file}: no trace {wanted} in it, only {traces}; `utmost qlog check` numbers them")]
+    #[error("{file}: has no trace {wanted}, only {traces}; `utmost qlog check` numbers them")]
     NoTrace {
-        /// Which file.
+        /// The file.
         file: String,
-        /// Which trace, from 1.
+        /// The requested trace, from 1.
         wanted: usize,
-        /// How many there are.
+        /// The number of traces.
         traces: usize,
     },
 }
 
-/// Rewrites one trace; memory is that of one event.
+/// Rewrites one trace, with memory for only one event.
 pub fn convert(
     file: &str,
     input: impl Read,
@@ -157,7 +157,7 @@ impl Writer<'_> {
 
     fn header(&mut self, before: Facts, output: &mut impl Write) -> io::Result<()> {
         let mut facts = match &self.conversion.ending {
-            // Only events tell when a log of absolute times began, and whose connection it is.
+            // Only events show when a log with absolute times began, and to whose connection it belongs.
             Some(Ending(ending)) => {
                 let mut facts = ending.clone();
                 facts.connection = before.connection.or(facts.connection);
@@ -177,7 +177,7 @@ impl Writer<'_> {
         record(output, &schema::header(self.conversion.target, &facts))
     }
 
-    /// Its connection is the header's, so that it needs no group ID of its own.
+    /// Writes an event. The header names its connection, so it needs no group ID.
     fn event(&mut self, mut raw: RawEvent, output: &mut impl Write) -> io::Result<()> {
         let part = self.conversion.part.as_ref();
         match part.map_or(Place::Inside, |part| part.place(&mut raw)) {

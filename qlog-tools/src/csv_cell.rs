@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// A cell that no spreadsheet computes: texts of strangers, such as a priority, can begin like a formula. Those get a `'`
-/// in front, as spreadsheets write it; numbers stay.
+/// A cell that no spreadsheet evaluates: untrusted text, such as a priority, may begin like a formula. Such text gets a
+/// leading `'`, as in spreadsheets; numbers are unchanged.
 pub fn inert(cell: &str) -> Cow<'_, str> {
     let is_formula = match cell.as_bytes() {
         [b'=' | b'+' | b'@' | b'\t' | b'\r', ..] => true,

@@ -1,14 +1,14 @@
-//! How values spread: the least, the median, the most, and a histogram.
+//! Distributions of values: minimum, median, maximum, and a histogram.
 
 use serde::Serialize;
 
-/// The powers of two between which bars are: of milliseconds a microsecond, of bytes a terabyte.
+/// The powers of two between the bars: for milliseconds from a microsecond on, for bytes up to a terabyte.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -10..=40;
 
-/// How values spread, in the unit of the values.
+/// The distribution of values, in their unit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Distribution {
-    /// How many there are.
+    /// The number of values.
     pub count: u64,
     /// The least.
     pub least: f64,
@@ -18,14 +18,14 @@ pub struct Distribution {
     pub p95: f64,
     /// The largest.
     pub most: f64,
-    /// How many are in each range, in order and without gaps.
+    /// The number of values in each range, in order and without gaps.
     pub bars: Vec<Bar>,
 }
 
 /// A bar of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bar {
-    /// A power of two: the largest value that it counts. The least is above the bar before.
+    /// A power of two: the largest value that it counts. The lower end is the bar before.
     pub up_to: f64,
     /// How many values it counts.
     pub count: u64,
@@ -47,7 +47,7 @@ impl Distribution {
     }
 }
 
-/// The place among rising values, `count` of them and at least one, below or at which this share of them lies.
+/// The index among `count` ascending values (at least one) below or at which this share of them lies.
 pub(crate) fn place(count: usize, percent: usize) -> usize {
     (count * percent).div_ceil(100).max(1) - 1
 }

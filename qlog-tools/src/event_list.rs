@@ -1,5 +1,5 @@
-//! Every event of a log in the log's order, for the report's list of events and its diagram of packets: the packet that an event is
-//! about with all its frames, and, within limits, what the event said.
+//! Every event of a log in the log's order, for the report's list of events and its packet diagram: the packet of each event
+//! with all its frames and, within limits, the event's text.
 
 use crate::limits::{
     ACK_RANGES, EVENT_NAMES, EVENT_TEXT_BYTES, FRAME_KINDS, TEXTS_OF_EVENTS_BYTES,
@@ -7,19 +7,19 @@ use crate::limits::{
 use crate::packet::{PacketEvent, Space};
 use crate::varint::{put, take};
 
-/// The events of one log, in about 50 bytes each, and 10 bytes a frame.
+/// The events of one log, in about 50 bytes each, and 10 bytes per frame.
 #[derive(Debug, Clone, Default)]
 pub struct EventList {
     names: Vec<String>,
-    /// The frames of other kinds than STREAM and ACK.
+    /// The kinds of frames other than STREAM and ACK.
     kinds: Vec<String>,
     rows: Vec<Row>,
-    /// The frames of all packets, one after another, as numbers.
+    /// The frames of all packets, one after another, encoded as numbers.
     frames: Vec<u8>,
     texts: Vec<u8>,
-    /// Whether the log's ranges of acknowledged numbers end with the number after their last.
+    /// Whether the log's ranges of acknowledged numbers end one number too late.
     ends_are_beyond: bool,
-    /// What the events in [`About::Packet`] and of metrics have of `texts`.
+    /// The bytes of `texts` from events in [`About::Packet`] and from metrics.
     frequent_bytes: usize,
 }
 
@@ -30,20 +30,20 @@ pub struct Row {
     pub time_us: u64,
     /// Its place in the list's names.
     pub name: u16,
-    /// What is kept of its text.
+    /// The stored length of its text.
     pub text_bytes: u32,
-    /// What it is about.
+    /// Its subject.
     pub about: RowAbout,
 }
 
 impl Row {
-    /// The stream that it is about.
+    /// The stream that it concerns.
     pub fn stream(&self) -> Option<u64> {
         if let RowAbout::Stream(stream) = self.about { Some(stream) } else { None }
     }
 }
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowAbout {
     /// Neither a stream nor a packet.
@@ -52,40 +52,40 @@ pub enum RowAbout {
     Stream(u64),
     /// A packet.
     Packet {
-        /// What happened to it.
+        /// The event that happened to it.
         event: PacketEvent,
         /// The space of its number.
         space: Space,
         /// Its number, when logged.
         number: Option<u64>,
-        /// Its bytes; 0 when they are not logged.
+        /// Its bytes; 0 if not logged.
         bytes: u32,
-        /// How many of the list's frames are its.
+        /// The number of the list's frames that belong to it.
         frames: u32,
     },
 }
 
-/// What an event is about.
+/// The subject of an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum About {
     /// Neither a stream nor a packet.
     #[default]
     Connection,
-    /// A value that is measured again and again: window, round-trip time.
+    /// A value that is measured repeatedly: window, round-trip time.
     Metrics,
     /// A stream.
     Stream(u64),
     /// A packet.
     Packet {
-        /// What happened to it.
+        /// The event that happened to it.
         event: PacketEvent,
         /// Its packet number space.
         space: Space,
         /// Its number, when logged.
         number: Option<u64>,
-        /// Its length; 0 when it is not logged.
+        /// Its length; 0 if not logged.
         bytes: u32,
-        /// What it had inside.
+        /// Its frames.
         frames: Vec<FrameContent>,
     },
 }
@@ -110,21 +110,21 @@ pub enum FrameContent<Kind = String> {
     Other {
         /// Its kind, as in the log.
         kind: Kind,
-        /// The stream that it is about.
+        /// The stream that it concerns.
         stream: Option<u64>,
         /// Its limit, its offset, or its error code.
         value: Option<u64>,
     },
 }
 
-/// A frame as it is kept: its kind is a place in the list's kinds.
+/// A stored frame: its kind is an index into the list's kinds.
 pub type KeptFrame = FrameContent<usize>;
 
 const STREAM: u64 = 0;
 const STREAM_WITH_FIN: u64 = 1;
 const ACK: u64 = 2;
 const OTHERS: u64 = 3;
-/// The name of all names, or kinds of frames, beyond the limit.
+/// The name for all names, or kinds of frames, beyond the limit.
 const OTHER_NAMES: &str = "(other names)";
 
 impl EventList {
@@ -164,7 +164,7 @@ impl EventList {
         &self.kinds
     }
 
-    /// What is kept of the events' bodies, one after another.
+    /// The stored bodies of the events, one after another.
     pub fn texts(&self) -> &[u8] {
         &self.texts
     }
@@ -176,17 +176,18 @@ impl EventList {
         std::iter::from_fn(move || kept_frame(&mut left, beyond))
     }
 
-    /// From now on the ranges of ACK frames end one number earlier than they were added.
+    /// From now on, treats the ranges of ACK frames as ending one number earlier than added.
     pub(crate) fn end_ranges_before_their_ends(&mut self) {
         self.ends_are_beyond = true;
     }
 
-    /// What it takes in memory, in units of some 40 bytes.
+    /// Its memory, in units of about 40 bytes.
     pub(crate) fn kept(&self) -> usize {
         self.rows.len() + self.frames.len() / 40
     }
 
-    /// Keeps as much of a text as the limits allow: half of the room is for events that are rare. How many bytes it kept.
+    /// Stores as much of a text as the limits allow; half of the space is reserved for rare events. Returns the number of stored
+    /// bytes.
     fn keep(&mut self, text: &[u8], is_frequent: bool) -> u32 {
         let kept = &text[..text.len().min(EVENT_TEXT_BYTES)];
         let is_over = self.texts.len() + kept.len() > TEXTS_OF_EVENTS_BYTES;
@@ -216,7 +217,7 @@ impl EventList {
             }
             FrameContent::Other { kind, stream, value } => {
                 let kind = place_of(&mut self.kinds, kind, FRAME_KINDS) as u64;
-                // 0 is for those that are not known.
+                // 0 means unknown.
                 let [stream, value] =
                     [stream, value].map(|it| it.map_or(0, |number| number.saturating_add(1)));
                 self.numbers(&[OTHERS + kind, stream, value]);
@@ -231,7 +232,7 @@ impl EventList {
     }
 }
 
-/// `beyond` is what the ranges of ACK frames have too much at their ends.
+/// Decodes a frame; `beyond` is the excess at the ends of ACK ranges.
 fn kept_frame(left: &mut &[u8], beyond: u64) -> Option<KeptFrame> {
     match take(left)? {
         kind @ (STREAM | STREAM_WITH_FIN) => Some(KeptFrame::Stream {
@@ -254,7 +255,7 @@ fn kept_frame(left: &mut &[u8], beyond: u64) -> Option<KeptFrame> {
     }
 }
 
-/// The place of a name in a table of few, in which it is entered.
+/// The index of a name in a small table, to which it is added if missing.
 fn place_of(names: &mut Vec<String>, name: &str, most: usize) -> usize {
     let place = names.iter().position(|it| it == name);
     place.unwrap_or_else(|| {
@@ -294,7 +295,7 @@ mod tests {
             frames,
             [
                 KeptFrame::Stream { id: 4, offset: 1 << 40, bytes: 1200, ends: true },
-                // The highest range first, whatever order the log has.
+                // The highest range first, whatever the log's order.
                 KeptFrame::Ack(vec![(5, 9), (0, 3)]),
                 KeptFrame::Other { kind: 0, stream: Some(4), value: Some(0) },
             ]

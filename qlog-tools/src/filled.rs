@@ -1,15 +1,15 @@
-//! What the packets of one direction carried, added up while a log is read.
+//! The contents of the packets in one direction, summed while a log is read.
 
 use crate::limits::FRAME_KINDS;
 
 /// Sums over the packets of one direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Filled {
-    /// By kind, in the order in which the log has them.
+    /// By kind, in the order of first appearance.
     pub(crate) frames: Vec<FrameSum>,
-    /// UDP datagrams; 0 where the log has no events for them.
+    /// UDP datagrams; 0 if the log has no events for them.
     pub(crate) datagrams: u64,
-    /// Packets that left or came at the same moment as the packet before them, which was of another space: probably in one
+    /// Packets that were sent or arrived at the same moment as the preceding packet of another space: probably in one
     /// datagram with it.
     pub(crate) joined: u64,
 }
@@ -19,14 +19,14 @@ pub(crate) struct Filled {
 pub struct FrameSum {
     /// The kind, as qlog calls it.
     pub kind: String,
-    /// How many there were.
+    /// The number of frames.
     pub count: u64,
-    /// The bytes of data in them, of frames with data and a logged length: STREAM, CRYPTO, DATAGRAM, PADDING.
+    /// Their bytes of data, for frames with data and a logged length: STREAM, CRYPTO, DATAGRAM, PADDING.
     pub data_bytes: u64,
 }
 
 impl Filled {
-    /// Counts a frame. Of very many kinds the last share a sum.
+    /// Counts a frame. If there are very many kinds, the last ones share a sum.
     pub(crate) fn add(&mut self, kind: &str, data_bytes: u64) {
         let place = self.frames.iter().position(|it| it.kind.eq_ignore_ascii_case(kind));
         let place = place.unwrap_or_else(|| {

@@ -1,31 +1,31 @@
-//! How much the other end allows the sender to send: flow control (RFC 9000, section 4).
+//! How much the peer allows the sender to send: flow control (RFC 9000, section 4).
 
 use std::collections::BTreeMap;
 
-/// The limits of flow control as one end learned them. Times are microseconds on the log's clock.
+/// The limits of flow control as one end learned them. Times are in microseconds on the log's clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FlowControl {
-    /// The connection's: when, and how many bytes of all streams from then on.
+    /// The connection's limits: the time, and the limit on all streams' bytes from then on.
     pub(crate) connection: Vec<(u64, u64)>,
-    /// Those of streams, by ID: when, and how many bytes of the stream from then on.
+    /// The limits of streams, by ID: the time, and the limit on the stream's bytes from then on.
     pub(crate) streams: BTreeMap<u64, Vec<(u64, u64)>>,
-    /// What each stream begins with.
+    /// The initial limits of streams.
     pub(crate) initial: InitialLimits,
 }
 
-/// The limits that streams begin with, from the other end's transport parameters; `None` where it did not say.
+/// The initial limits of streams, from the peer's transport parameters; `None` if not stated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct InitialLimits {
-    /// Two-way streams that the other end opens.
+    /// Bidirectional streams that the peer opens.
     pub(crate) of_its_streams: Option<u64>,
-    /// Two-way streams that the log's side opens.
+    /// Bidirectional streams that the log's side opens.
     pub(crate) of_own_streams: Option<u64>,
-    /// One-way streams that the log's side opens.
+    /// Unidirectional streams that the log's side opens.
     pub(crate) one_way: Option<u64>,
 }
 
 impl FlowControl {
-    /// The connection's limit is `bytes` from now on. It never shrinks.
+    /// Raises the connection's limit to `bytes` from now on. It never shrinks.
     pub(crate) fn raise(&mut self, time_us: u64, bytes: u64) -> bool {
         raise(&mut self.connection, time_us, bytes)
     }
@@ -35,9 +35,9 @@ impl FlowControl {
         raise(self.streams.entry(stream).or_default(), time_us, bytes)
     }
 
-    /// The limit that a server's `stream` begins with.
+    /// The initial limit of a server's `stream`.
     pub(crate) fn initial_of(&self, stream: u64) -> Option<u64> {
-        // RFC 9000, section 2.1: the lowest bits say who opened it, and whether it is one-way.
+        // RFC 9000, section 2.1: the lowest bits show who opened it, and whether it is unidirectional.
         match stream % 4 {
             0 => self.initial.of_its_streams,
             1 => self.initial.of_own_streams,

@@ -1,10 +1,10 @@
-//! Head-of-line blocking: how long bytes that had arrived waited for bytes that had not.
+//! Head-of-line blocking: how long arrived bytes waited for missing ones.
 //!
-//! For each byte: `A` is when it arrived; `Dq`, when QUIC could deliver it, the latest arrival of
-//! all bytes up to it in its own stream; `Dt`, when one ordered stream (TCP) could have, the
-//! latest arrival of all bytes that were first sent no later than it. `Dq - A` is blocking within
-//! the stream, `Dt - Dq` what one order for all streams would add (Marx et al. 2019, section 5.2
-//! and Figure 13). Bytes that never arrived block nothing: the log may end before they do.
+//! For each byte: `A` is its arrival. `Dq` is when QUIC could deliver it: the latest arrival of all bytes up to it in its
+//! own stream. `Dt` is when one ordered stream (TCP) could have delivered it: the latest arrival of all bytes that were
+//! first sent no later than it. `Dq - A` is the blocking within the stream, and `Dt - Dq` is what one order for all streams
+//! would add (Marx et al. 2019, section 5.2 and Figure 13). Bytes that never arrived block nothing: the log may end before
+//! they do.
 
 mod order;
 
@@ -19,20 +19,20 @@ use serde::Serialize;
 /// The input of the computation.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrivals<'a> {
-    /// The STREAM frames as they arrived. The numbers of their packets, where they are known, tell
-    /// a frame that was overtaken from one that was sent again, when `sent` is not known.
+    /// The STREAM frames as they arrived. If `sent` is unknown, the packet numbers, if known, distinguish overtaken frames
+    /// from retransmitted ones.
     pub frames: &'a PackedFrames,
-    /// The frames as the other side sent them, retransmissions included. Without them, or if they
-    /// lack bytes that arrived, the order is estimated: what fills a hole is placed where the first
-    /// packet was lost after what precedes it in its stream, or else right after that.
+    /// The frames as the other side sent them, retransmissions included. Without them, or if they lack bytes that arrived,
+    /// the order is estimated: data that fills a hole is placed at the first lost packet after its predecessor in the
+    /// stream, otherwise right after the predecessor.
     pub sent: Option<&'a PackedFrames>,
-    /// The numbers of all packets that came, where they are known. A packet that did not come had the bytes that fill a hole
-    /// first: without `sent`, its number tells when these were sent.
+    /// The numbers of all arrived packets, if known. A missing packet first had the bytes that fill a hole, so without
+    /// `sent`, its number shows when these were sent.
     pub received: Option<&'a NumberRanges>,
 }
 
 impl<'a> Arrivals<'a> {
-    /// What came to a client, by its log, and what was sent, by the server's.
+    /// The arrivals from a client's log, and the sent frames from the server's.
     pub fn of(client: &'a Trace, sent: Option<&'a PackedFrames>) -> Self {
         Self {
             frames: &client.arrivals,
@@ -45,7 +45,7 @@ impl<'a> Arrivals<'a> {
 /// The blocking of one connection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct HeadOfLine {
-    /// Whether the order of sending was known rather than estimated.
+    /// Whether the order of sending was known, not estimated.
     #[serde(rename = "exact")]
     pub is_exact: bool,
     /// Distinct bytes that arrived.
@@ -58,15 +58,15 @@ pub struct HeadOfLine {
     pub largest_stack: Stack,
     /// The most bytes that one arrival would let one ordered stream deliver.
     pub largest_stack_in_one_order: Stack,
-    /// The bytes that waited longest within their stream; none where none waited.
+    /// The bytes that waited longest within their stream; `None` if none waited.
     pub longest: Option<LongestWait>,
     /// By stream.
     pub streams: Vec<StreamBlocking>,
-    /// What arrived: some 32 bytes a part of a frame, with `delivered`.
+    /// The arrived bytes: with `delivered`, about 32 bytes for each part of a frame.
     #[serde(skip)]
     atoms: Atoms,
-    /// For each atom the arrival after which QUIC could deliver it. Arrivals are compared by their
-    /// place, so that equal timestamps keep their order.
+    /// For each atom, the arrival after which QUIC could deliver it. Arrivals are compared by index, so that equal
+    /// timestamps keep their order.
     #[serde(skip)]
     delivered: Vec<u32>,
 }
@@ -78,7 +78,7 @@ pub struct Blocking {
     pub bytes_ms: f64,
     /// The mean over all bytes.
     pub mean_ms: f64,
-    /// 95 of 100 bytes were delayed no longer.
+    /// The delay that 95 of 100 bytes did not exceed.
     pub p95_ms: f64,
     /// The share of bytes that were delayed at all, 0 to 1.
     pub delayed_share: f64,
@@ -97,7 +97,7 @@ pub struct LongestWait {
     pub wait_ms: f64,
 }
 
-/// The bytes that one arrival let go at once.
+/// The bytes that one arrival released at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Stack {
     /// Frames, or parts of them.
@@ -114,15 +114,15 @@ pub struct StreamBlocking {
     pub stream: u64,
     /// Its bytes.
     pub bytes: u64,
-    /// The mean over its bytes of what they waited within the stream.
+    /// The mean wait of its bytes within the stream.
     pub intra_ms: f64,
-    /// And of what one order would add: what the stream gains by QUIC's independent streams.
+    /// The same for the wait that one order would add: the stream's gain from QUIC's independent streams.
     pub inter_ms: f64,
     /// How much earlier its last byte could be read than in one order.
     pub completion_gain_ms: f64,
 }
 
-/// Bytes of one stream that arrived together and went together.
+/// Bytes of one stream that arrived together and were sent together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
     /// The stream.
@@ -131,7 +131,7 @@ pub struct Piece {
     pub offset: u64,
     /// How many.
     pub bytes: u64,
-    /// The arrival that brought them, as a place in the frames.
+    /// The arrival that brought them, as an index into the frames.
     pub arrived: usize,
     /// The arrival after which QUIC could deliver them.
     pub delivered: usize,
@@ -140,7 +140,7 @@ pub struct Piece {
 }
 
 impl HeadOfLine {
-    /// From what arrived. O(n log n) in the frames.
+    /// Computed from the arrivals, in O(n log n) of the frames.
     pub fn new(arrivals: Arrivals<'_>) -> Self {
         let atoms = Atoms::new(arrivals);
         let delivered = delivered(&atoms);
@@ -185,7 +185,7 @@ impl HeadOfLine {
         }
     }
 
-    /// What was delivered when and by which arrival, in order of sending.
+    /// Which bytes were delivered by which arrival, in order of sending.
     pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
         let mut latest = 0;
         self.atoms.order.iter().map(move |&place| {
@@ -218,7 +218,7 @@ impl HeadOfLine {
         }
     }
 
-    /// An arrival releases bytes of its own stream only, and in their order.
+    /// The largest stack within streams: an arrival releases only bytes of its own stream, in order.
     fn largest_stack_of_streams(&self) -> Stack {
         let mut largest = Largest::default();
         for (atom, &delivered) in self.atoms.by_offset.iter().zip(&self.delivered) {
@@ -228,7 +228,7 @@ impl HeadOfLine {
     }
 }
 
-/// For each part the arrival after which QUIC could deliver it.
+/// For each part, the arrival after which QUIC could deliver it.
 fn delivered(atoms: &Atoms) -> Vec<u32> {
     let mut delivered = Vec::with_capacity(atoms.by_offset.len());
     for of_stream in atoms.by_offset.chunk_by(|one, other| one.stream == other.stream) {
@@ -241,7 +241,7 @@ fn delivered(atoms: &Atoms) -> Vec<u32> {
     delivered
 }
 
-/// The largest stack, in bytes, of pieces that come stack by stack.
+/// The largest stack, in bytes, of pieces that arrive stack by stack.
 #[derive(Default)]
 struct Largest {
     most: Stack,
@@ -309,7 +309,7 @@ impl Sums {
 struct Delays {
     bytes: u64,
     byte_us: u128,
-    /// Bytes by delay, those without delay left out.
+    /// Bytes by delay, without undelayed ones.
     delayed: BTreeMap<u64, u64>,
 }
 
@@ -333,7 +333,7 @@ impl Delays {
         }
     }
 
-    /// The longest delay without the 5 % most delayed bytes.
+    /// The longest delay, without the 5 % most delayed bytes.
     fn p95_us(&self) -> u64 {
         let mut above = self.bytes / 20;
         for (&delay_us, &bytes) in self.delayed.iter().rev() {

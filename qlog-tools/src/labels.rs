@@ -1,12 +1,13 @@
-//! What resources and streams are called where there is little room.
+//! Short names of resources and streams.
 
 use crate::alignment::path_of;
 use crate::page_resources::PageResource;
 use crate::short_texts::shorten;
 
 impl PageResource {
-    /// Its name in the legend of `all`, at most `characters` long: in a figure of logs its streams and what fits of its
-    /// path, else the last part of its path, or what fits of the path if several have the same last part.
+    /// Its name in the legend of `all`, at most `characters` long: in a figure of logs, its streams and the part of its
+    /// path that fits; otherwise the last part of its path, or as much of the path as fits if several have the same last
+    /// part.
     pub fn label(&self, characters: usize, all: &[Self]) -> String {
         if !self.streams.is_empty() {
             return stream_label(&ids(&self.streams), &self.url, characters);
@@ -17,7 +18,7 @@ impl PageResource {
     }
 }
 
-/// `4`, or `4,8` when logs differ; of more than two the first.
+/// `4`, or `4,8` if logs differ; with more than two, the first.
 fn ids(streams: &[u64]) -> String {
     match streams {
         [one] => one.to_string(),
@@ -27,7 +28,7 @@ fn ids(streams: &[u64]) -> String {
     }
 }
 
-/// `4 /a/…/hero.jpg`: the stream whole, and of its URL what fits.
+/// `4 /a/…/hero.jpg`: the whole stream ID, and as much of the URL as fits.
 pub fn stream_label(id: &str, url: &str, characters: usize) -> String {
     if url.is_empty() || url == format!("stream {id}") {
         return id.to_owned();
@@ -36,8 +37,8 @@ pub fn stream_label(id: &str, url: &str, characters: usize) -> String {
     format!("{id} {}", short_url(url, room))
 }
 
-/// The path of a URL in at most `characters`. Drops what tells least first: the query, then folders from the left of the
-/// file's name, then the middle of the name itself.
+/// The path of a URL in at most `characters`. Drops the least informative parts first: the query, then folders from the
+/// left of the file name, then the middle of the name itself.
 pub fn short_url(url: &str, characters: usize) -> String {
     let path = path_of(url);
     if fits(path, characters) {

@@ -1,8 +1,9 @@
-//! From the qlog of any QUIC stack, or a timeline in memory, to metrics, findings and series of numbers.
+//! Turns the qlog of any QUIC stack, or a timeline in memory, into metrics, findings and series of
+//! numbers.
 //!
-//! Everything is computed from one type, [`timeline::Timeline`]: what arrived when. It is read
-//! from a log by [`reader`], which also says what else the log holds ([`trace::Trace`]), or filled
-//! in memory by whoever saw the frames.
+//! Everything is computed from one type, [`timeline::Timeline`]: what arrived when. [`reader`] reads
+//! it from a log, together with the log's other contents ([`trace::Trace`]); code that observes frames
+//! can fill it in memory.
 
 pub mod alignment;
 pub mod assembly;

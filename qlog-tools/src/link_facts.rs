@@ -1,31 +1,31 @@
-//! What a client's log says about the link over which it was written.
+//! Derives facts about a link from a client's log.
 
 use crate::assembly::StreamFrame;
 use crate::packet::{PacketEvent, Space};
 use crate::trace::{StreamRole, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A link, as far as the log of its client shows it.
+/// A link, as far as its client's log shows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkFacts {
-    /// The least round trip in milliseconds: of an acknowledgement, or of a request and the first byte of its response.
+    /// The minimum round trip in milliseconds: of an acknowledgement, or from a request to the first byte of its response.
     pub round_trip_ms: f64,
-    /// The longest round trip less the least, in milliseconds: how long datagrams waited in queues.
+    /// The longest round trip minus the minimum, in milliseconds: the time in queues.
     pub queued_ms: f64,
-    /// Bits of UDP payload a second that came while the link was busy.
+    /// Bits of UDP payload per second that arrived while the link was busy.
     pub rate: f64,
-    /// The share of the server's packets that the log shows to be lost; `None`: it does not tell.
+    /// The share of the server's packets that were lost, according to the log; `None` if it does not show that.
     pub loss: Option<f64>,
 }
 
-/// Packets of a window over which a rate is measured, at most.
+/// The most packets of a window over which a rate is measured.
 const WINDOW: usize = 32;
 
-/// The bytes of a packet beside those of its STREAM frame, where the log has frames only: header, tag and frame header.
+/// The bytes of a packet besides its STREAM frame's, if the log has only frames: header, tag and frame header.
 const OVERHEAD_BYTES: u64 = 35;
 
 impl LinkFacts {
-    /// Reads a log with all details ([`crate::trace::Detail::Full`]). `None`: too little came.
+    /// Derives the facts from a log with all details ([`crate::trace::Detail::Full`]). `None`: too little arrived.
     pub fn of(trace: &Trace) -> Option<Self> {
         let (round_trip_ms, longest_ms) = round_trips_ms(trace)?;
         Some(Self {
@@ -37,7 +37,7 @@ impl LinkFacts {
     }
 }
 
-/// The least and the longest round trip.
+/// The minimum and the longest round trip.
 fn round_trips_ms(trace: &Trace) -> Option<(f64, f64)> {
     let measured = trace.samples().iter().filter_map(|it| it.latest_rtt_ms);
     let answered = trace.timeline.transfers.iter().filter_map(|transfer| {
@@ -52,7 +52,7 @@ fn least_above_0(values: impl Iterator<Item = f64>) -> Option<f64> {
     values.filter(|it| *it > 0.0).min_by(f64::total_cmp)
 }
 
-/// The time in microseconds and the bytes of each datagram that came after the handshake, of a log with all details.
+/// The time in microseconds and the size of each datagram that arrived after the handshake, from a log with all details.
 pub fn arrivals(trace: &Trace) -> Vec<(u64, u64)> {
     let came = trace.packets_of(PacketEvent::Received);
     let sized = came.filter(|it| it.space == Space::Application && it.bytes > 0);
@@ -63,7 +63,7 @@ pub fn arrivals(trace: &Trace) -> Vec<(u64, u64)> {
     trace.timeline.frames.iter().map(|it| (it.time_us, it.bytes + OVERHEAD_BYTES)).collect()
 }
 
-/// From when to when some response was under way, in order and apart from each other.
+/// The intervals in which a response was in progress, in order and disjoint.
 pub(crate) fn busy(trace: &Trace) -> Vec<(u64, u64)> {
     let mut each: Vec<(u64, u64)> = Vec::new();
     for stream in &trace.streams {
@@ -74,7 +74,7 @@ pub(crate) fn busy(trace: &Trace) -> Vec<(u64, u64)> {
     joined(each)
 }
 
-/// The times in which any of these holds: in order, and apart from each other.
+/// The union of intervals: in order and disjoint.
 pub(crate) fn joined(mut each: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     // A log's clock may step back.
     each.retain(|it| it.0 < it.1);
@@ -89,14 +89,15 @@ pub(crate) fn joined(mut each: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     joined
 }
 
-/// Whether one of these times, which are in order and apart from each other, holds all of this one.
+/// Whether one of these ordered, disjoint intervals contains this one.
 pub(crate) fn is_within(times: &[(u64, u64)], from_us: u64, to_us: u64) -> bool {
     let place = times.partition_point(|it| it.0 <= from_us);
     place.checked_sub(1).is_some_and(|last| to_us <= times[last].1)
 }
 
-/// What nine of ten windows do not exceed: a busy link makes all windows alike, and an idle one makes some slower. Only time counts in
-/// which a response was under way: between short responses a link waits for the next request. Without such time, all of it counts.
+/// The rate that nine of ten windows do not exceed: a busy link makes all windows alike, and an idle one makes some slower. Only time
+/// with a response in progress counts, because between short responses a link waits for the next request. If there is no such time, all
+/// time counts.
 pub(crate) fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> {
     let (mut all, mut within) = (Vec::new(), Vec::new());
     for pair in arrivals.windows(2) {
@@ -124,8 +125,8 @@ pub(crate) fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> 
 /// The share of the server's packets that never came, as far as a client's log shows it. `None`: a packet has no number, or some are
 /// missing and the log has no STREAM frames.
 ///
-/// A number that is missing need not have been lost: senders skip some on purpose (RFC 9000, section 21.4). So several missing in a row
-/// count, and a single one where stream bytes are missing with it.
+/// A missing number was not necessarily lost, because senders skip some on purpose (RFC 9000, section 21.4). So several consecutive
+/// missing numbers count, and a single one only if stream bytes are missing with it.
 fn loss(trace: &Trace) -> Option<f64> {
     let came = trace.packets_of(PacketEvent::Received);
     let numbers = came.filter(|it| it.space == Space::Application).map(|it| it.number);
@@ -138,7 +139,7 @@ fn loss(trace: &Trace) -> Option<f64> {
         trace.arrivals.iter().filter_map(|(frame, packet)| Some((packet?, frame))).collect();
     frames.sort_by_key(|(packet, frame)| (*packet, frame.stream, frame.offset));
     let largest = frames.iter().map(|it| it.1.bytes).max().filter(|it| *it > 0)?;
-    // How far each stream came, and in which packet.
+    // The highest offset of each stream, and its packet.
     let mut ends: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for (packet, frame) in frames {
         let (end, before) = *ends.entry(frame.stream).or_insert((frame.offset, packet));
@@ -153,9 +154,10 @@ fn loss(trace: &Trace) -> Option<f64> {
     Some(missing.lost as f64 / missing.lost.saturating_add(numbers.len() as u64) as f64)
 }
 
-/// Packet numbers that never came.
+/// Packet numbers that never arrived.
 struct Missing {
-    /// Those in a row: by the number before them the number after them, and how many of them had nothing that is known to be missing.
+    /// Runs of them: by the number before the run, the number after it, and how many of its packets are not known to have had missing
+    /// data.
     gaps: BTreeMap<u64, (u64, u64)>,
     /// How many were lost.
     lost: u64,
@@ -175,7 +177,7 @@ impl Missing {
         missing
     }
 
-    /// So many of the packets between two others had stream bytes that are missing.
+    /// Records that this number of packets between two others had missing stream bytes.
     fn had(&mut self, from: u64, until: u64, mut packets: u64) {
         while packets > 0
             && let Some((&before, &(after, count))) = self.gaps.range(from..).next()
@@ -211,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_busy_link_shows_its_rate_and_an_idle_moment_does_not_count() {
-        // 1250 bytes a millisecond are 10 Mbit/s.
+        // 1250 bytes per millisecond are 10 Mbit/s.
         let first = (0..100).map(|it| came(it, it * 1000));
         let later = (0..100).map(|it| came(100 + it, 500_000 + it * 1000));
         let sample =
@@ -251,7 +253,7 @@ mod tests {
         assert!(LinkFacts::of(&without_streams).expect("enough").rate < 1_000_000.0);
     }
 
-    /// What came of a stream whose packet N had its N-th hundred bytes, but for the skipped number 4.
+    /// The arrivals of a stream whose packet N had its N-th hundred bytes, except for the skipped number 4.
     fn with_numbers(numbers: &[u64]) -> Trace {
         let mut trace = Trace::default();
         for &number in numbers {

@@ -1,8 +1,8 @@
-//! Loss recovery as a sender's log shows it: packets declared lost, rightly or not, probe timeouts, recovery periods, persistent
-//! congestion, and windows that were cut (RFC 9002).
+//! Loss recovery from a sender's log: packets declared lost, rightly or not, probe timeouts, recovery periods, persistent
+//! congestion, and window cuts (RFC 9002).
 //!
-//! Stacks log different parts of this. What a log does not say is inferred from its packets where they tell it, and [`Basis`] says
-//! which of both it is.
+//! Stacks log different parts of this. Facts that a log lacks are inferred from its packets if possible; [`Basis`] states
+//! which.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,43 +13,43 @@ use crate::views::packets_lost;
 
 /// Without round-trip times.
 const RTT_MS: f64 = 100.0;
-/// Timers are not finer (RFC 9002, section 6.1.2).
+/// The granularity of timers (RFC 9002, section 6.1.2).
 const GRANULARITY_MS: f64 = 1.0;
-/// What an end that does not say otherwise may hold an acknowledgement back (RFC 9000, section 18.2).
+/// The default time that an end may delay an acknowledgement (RFC 9000, section 18.2).
 const MAX_ACK_DELAY_MS: f64 = 25.0;
-/// How many later packets are acknowledged before one counts as lost (RFC 9002, section 6.1.1).
+/// The number of later acknowledged packets after which one counts as lost (RFC 9002, section 6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
-/// What goes sooner after something came is an answer to it, and no probe.
+/// A packet sent sooner than this after an arrival is an answer to it, not a probe.
 const ANSWER_US: u64 = 1000;
-/// A probe may go this share of a computed timeout before its time: stacks compute with other variances.
+/// A probe may be sent after this share of a computed timeout, because stacks compute with other variances.
 const EARLY: f64 = 0.9;
-/// A window that keeps this share at least was not cut.
+/// A window that keeps at least this share was not cut.
 const KEPT: f64 = 0.95;
-/// A window that grows again by this share of what it lost in one step was given back.
+/// A window that regains this share of its loss in one step was restored.
 const GIVEN_BACK: f64 = 0.9;
 /// A window that shrinks this soon after a loss was cut because of it.
 const CUT_US: u64 = 5000;
 
-/// What the sender's log shows of its loss recovery.
+/// Loss recovery in a sender's log.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LossRecovery {
     /// In the order of time.
     pub steps: Vec<RecoveryStep>,
-    /// Packets declared lost; `None` where the stack does not log that.
+    /// Packets declared lost; `None` if the stack does not log that.
     pub lost: Option<u64>,
-    /// Those of them that had arrived; `None` where the log does not number them, or has no acknowledgements.
+    /// The number of them that had arrived; `None` if the log does not number them, or has no acknowledgements.
     pub spurious: Option<u64>,
-    /// Where the probe timeouts come from; `None`: the log does not tell.
+    /// The source of probe timeouts; `None`: the log does not show them.
     pub timeouts: Option<Basis>,
-    /// Where recovery periods come from; `None`: the log does not tell.
+    /// The source of recovery periods; `None`: the log does not show them.
     pub periods: Option<Basis>,
 }
 
 schedulers::named! {
-    /// Whether a log says something, or its packets show it.
+    /// Whether a fact is logged, or inferred from packets.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Basis {
-        /// The log says it.
+        /// The log states it.
         Logged = "logged",
         /// Its packets show it.
         Inferred = "inferred",
@@ -59,18 +59,18 @@ schedulers::named! {
 /// Something that loss recovery did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecoveryStep {
-    /// When, in microseconds on the log's clock.
+    /// The time, in microseconds on the log's clock.
     pub time_us: u64,
-    /// What.
+    /// The kind.
     pub kind: StepKind,
-    /// The packet that it is about, if it is about one that is numbered.
+    /// The packet that it concerns, if any and numbered.
     pub packet: Option<u64>,
-    /// The congestion window after it in bytes, if it is about that.
+    /// The congestion window after it in bytes, if it concerns that.
     pub window_bytes: Option<u64>,
 }
 
 schedulers::named! {
-    /// What loss recovery does.
+    /// A kind of event in loss recovery.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum StepKind {
         /// A packet was declared lost.
@@ -79,7 +79,7 @@ schedulers::named! {
         Spurious = "spurious loss",
         /// A probe timer expired.
         ProbeTimeout = "probe timeout",
-        /// A recovery period began: what was sent before counts as one congestion event.
+        /// A recovery period began: packets sent before count as one congestion event.
         RecoveryPeriod = "recovery period",
         /// All packets of a long time were lost.
         PersistentCongestion = "persistent congestion",
@@ -91,7 +91,7 @@ schedulers::named! {
 }
 
 impl LossRecovery {
-    /// What the log of a sender shows, read with [`crate::trace::Detail::Full`].
+    /// Derives it from a sender's log that was read with [`crate::trace::Detail::Full`].
     pub fn of(trace: &Trace) -> Self {
         let logged = &trace.recovery_events;
         let mut walk = Walk::new(trace);
@@ -103,7 +103,7 @@ impl LossRecovery {
         let mut steps = walk.steps;
         if logged.knows_timeouts {
             steps.retain(|it| it.kind != StepKind::ProbeTimeout);
-            // Stacks that say it in both ways say it twice.
+            // Stacks that log it in both ways log it twice.
             let [more, fewer] = [&logged.expired_us, &logged.counted_us];
             let times_us = if more.len() >= fewer.len() { more } else { fewer };
             steps.extend(times_us.iter().map(|it| step(*it, StepKind::ProbeTimeout)));
@@ -130,7 +130,7 @@ impl LossRecovery {
         }
     }
 
-    /// Whether steps of this kind are logged; `None` where the log tells nothing of them.
+    /// Whether steps of this kind are logged; `None` if the log does not show them.
     pub fn basis_of(&self, kind: StepKind) -> Option<Basis> {
         match kind {
             StepKind::Lost => Some(Basis::Logged),
@@ -145,7 +145,7 @@ impl LossRecovery {
         self.steps.iter().filter(move |it| it.kind == kind)
     }
 
-    /// How many there are.
+    /// The number of steps.
     pub fn count(&self, kind: StepKind) -> u64 {
         self.of_kind(kind).count() as u64
     }
@@ -163,18 +163,18 @@ fn step(time_us: u64, kind: StepKind) -> RecoveryStep {
 /// One pass over the packets.
 #[derive(Default)]
 struct Walk<'a> {
-    /// Those that are still to come.
+    /// The remaining samples.
     samples: &'a [RecoverySample],
     round_trip: RoundTrip,
-    /// Packets of a space that ask for an acknowledgement and have none yet.
+    /// Packets of a space that elicit an acknowledgement and have none yet.
     open: BTreeMap<Space, BTreeSet<u64>>,
-    /// When the last of them went.
+    /// When the last of them was sent.
     elicited_us: BTreeMap<Space, u64>,
     came_us: Option<u64>,
     elicits: bool,
     /// Whether packets that were declared lost have numbers.
     knows_numbers: bool,
-    /// When each packet went.
+    /// When each packet was sent.
     sent_us: BTreeMap<(Space, u64), u64>,
     /// When 1-RTT packets were declared lost, and three timeouts then in microseconds.
     lost: BTreeMap<u64, (u64, u64)>,
@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
             (PacketEvent::Acknowledged, Some(number)) => {
                 if let Some(open) = self.open.get_mut(&space) {
                     open.remove(&number);
-                    // A log may not say what it declares lost.
+                    // A log may not state what it declares lost.
                     *open = open.split_off(&number.saturating_sub(PACKET_THRESHOLD));
                 }
                 if space == Space::Application && self.lost.remove(&number).is_some() {
@@ -244,7 +244,7 @@ impl<'a> Walk<'a> {
         self.elicited_us.insert(space, time_us);
     }
 
-    /// A loss begins a recovery period, unless the packet went before the last one began (RFC 9002, section 7.3.2).
+    /// A loss begins a recovery period, unless the packet was sent before the last one began (RFC 9002, section 7.3.2).
     fn lost(&mut self, time_us: u64, space: Space, number: u64) {
         if let Some(open) = self.open.get_mut(&space) {
             open.remove(&number);
@@ -261,7 +261,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The estimate of RFC 9002, section 5.3, from the round trips that the log has.
+/// The estimate of RFC 9002, section 5.3, from the log's round trips.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_field_names, reason = "they are all times")]
 struct RoundTrip {
@@ -274,7 +274,7 @@ struct RoundTrip {
 impl RoundTrip {
     fn add(&mut self, sample: &RecoverySample) {
         let latest = sample.latest_rtt_ms.filter(|it| *it > 0.0);
-        // Stacks repeat the latest with whatever else changes.
+        // Stacks repeat the latest value with every other change.
         if latest.is_some() && latest != self.latest_ms {
             self.latest_ms = latest;
             let latest_ms = latest.unwrap_or_default();
@@ -295,8 +295,8 @@ impl RoundTrip {
     }
 }
 
-/// When persistent congestion was, by what was lost for good: all packets that ask for acknowledgements, over three timeouts
-/// (RFC 9002, section 7.6).
+/// When persistent congestion occurred, from final losses: all packets that elicit acknowledgements, over three timeouts (RFC
+/// 9002, section 7.6).
 fn persistent_us(trace: &Trace, lost: &BTreeMap<u64, (u64, u64)>) -> Vec<u64> {
     let mut times_us = Vec::new();
     let mut began_us = None;
@@ -316,7 +316,7 @@ fn persistent_us(trace: &Trace, lost: &BTreeMap<u64, (u64, u64)>) -> Vec<u64> {
     times_us
 }
 
-/// Cuts of the window after losses, and those that were taken back in one step.
+/// Cuts of the window after losses, and those that were undone in one step.
 fn windows(samples: &[RecoverySample], steps: &[RecoveryStep]) -> Vec<RecoveryStep> {
     let losses = steps.iter().filter(|it| {
         matches!(it.kind, StepKind::Lost | StepKind::RecoveryPeriod | StepKind::ProbeTimeout)

@@ -1,5 +1,5 @@
-//! The metrics of a page load, a row each in [`METRICS`]. Tables, CSV and JSON, figures, reports and the table in
-//! `docs/metrics.md` take from its row all that they say of a metric.
+//! The metrics of a page load, a row for each in [`METRICS`]. Tables, CSV and JSON, figures, reports and the
+//! table in `docs/metrics.md` take everything about a metric from its row.
 //!
 //! All metrics share t0, the first request. Weights are body bytes as on the wire.
 
@@ -17,11 +17,11 @@ pub use curve::{CurvePoint, completed_share};
 /// One metric.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Metric {
-    /// In JSON, in CSV and on the command line.
+    /// Its name in JSON, in CSV and on the command line.
     pub name: &'static str,
     /// In the headings of tables.
     pub heading: &'static str,
-    /// In figures, where there is little room.
+    /// Its short name, for figures.
     pub short: &'static str,
     /// The unit of its values.
     pub unit: &'static str,
@@ -33,12 +33,12 @@ pub struct Metric {
     compute: Compute,
 }
 
-/// What a metric is computed from.
+/// The input of a metric.
 #[derive(Debug, Clone, Copy)]
 enum Compute {
     /// A set of resources.
     OfSet(fn(&Completions) -> f64),
-    /// What the user of the first page saw, and t0. `None`: that is not known.
+    /// The moments that the user of the first page saw, and t0. `None`: unknown.
     OfPage(fn(&RenderTimes, u64) -> Option<f64>),
 }
 
@@ -54,11 +54,11 @@ pub enum Better {
     Higher,
 }
 
-/// The weighted mean of several metrics that a user chose. It has no row and no values of its own.
+/// The weighted mean of metrics that a user chose. It has no row and no values of its own.
 pub static MIX: Metric =
-    in_ms(["mix", "mix", "mix"], "The weighted mean of several metrics", OfPage(|_, _| None));
+    in_ms(["mix", "mix", "mix"], "The weighted mean of metrics", OfPage(|_, _| None));
 
-/// All metrics. The first is the one that studies compare unless told otherwise.
+/// All metrics. The first is the default of studies.
 pub static METRICS: [Metric; 10] = [
     in_ms(
         ["byte_index", "ByteIndex", "BI"],
@@ -112,7 +112,7 @@ pub static METRICS: [Metric; 10] = [
     ),
 ];
 
-/// A metric of time: its name, its heading and its short name, its meaning, and how it is computed.
+/// A metric of time: its name, its heading and its short name, its meaning, and its computation.
 const fn in_ms(
     [name, heading, short]: [&'static str; 3],
     meaning: &'static str,
@@ -125,11 +125,11 @@ fn since(time_us: Option<u64>, start_us: u64) -> Option<f64> {
     time_us.map(|it| it.saturating_sub(start_us) as f64 / 1000.0)
 }
 
-/// How often the paper looks at the progress, in microseconds.
+/// The interval at which the paper samples progress, in microseconds.
 const SAMPLE_US: u64 = 100_000;
 
 impl Metric {
-    /// Its values: over the sets that completed, or of the page that `timeline` shows.
+    /// Its values: over the completed sets, or of the page in `timeline`.
     pub fn of(
         &self,
         timeline: &Timeline,
@@ -145,17 +145,17 @@ impl Metric {
         }
     }
 
-    /// Whether it is about the page as a whole. Then it has one value, which counts for both sets.
+    /// Whether it concerns the page as a whole. Then it has one value, which counts for both sets.
     pub fn is_of_page(&self) -> bool {
         matches!(self.compute, OfPage(_))
     }
 
-    /// The sets that it has values of its own for.
+    /// The sets for which it has values.
     pub fn sets(&self) -> &'static [Set] {
         if self.is_of_page() { &[Set::All] } else { &Set::ALL }
     }
 
-    /// How many times better than `baseline` the value is: 2 is twice as good. `None` when one is missing or zero.
+    /// How many times better than `baseline` the value is: 2 is twice as good. `None` if one is missing or zero.
     pub fn speedup(&self, baseline: Option<f64>, value: Option<f64>) -> Option<f64> {
         let (baseline, value) = baseline.zip(value)?;
         let (better, worse) = match self.better {
@@ -176,7 +176,7 @@ impl Metric {
     }
 }
 
-/// The metric that studies compare unless told otherwise.
+/// The default metric of studies.
 pub fn byte_index() -> &'static Metric {
     &METRICS[0]
 }
@@ -192,17 +192,17 @@ schedulers::named! {
     pub enum Set {
         /// All of them.
         All = "all",
-        /// Those above the fold (ATF).
+        /// The resources above the fold (ATF).
         Atf = "atf",
     }
 }
 
-/// A value for each set of resources; `None` where there is none.
+/// A value for each set of resources; `None` if there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct BySet<T = f64> {
     /// For all resources.
     pub all: Option<T>,
-    /// For those above the fold.
+    /// For the resources above the fold.
     pub atf: Option<T>,
 }
 
@@ -225,7 +225,7 @@ impl<T: Clone> BySet<T> {
         }
     }
 
-    /// What `of` makes of each value.
+    /// Applies `of` to each value.
     #[must_use]
     pub fn map<U>(self, of: impl Fn(T) -> Option<U>) -> BySet<U> {
         BySet { all: self.all.and_then(&of), atf: self.atf.and_then(&of) }

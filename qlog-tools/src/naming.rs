@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use crate::timeline::Transfer;
 use crate::trace::Trace;
 
-/// Gives a log the user's name or that of its file, with its number if the file has several.
+/// Gives a log the user's name or its file's, with its number if the file has several.
 pub fn named(mut trace: Trace, name: Option<&str>) -> Trace {
     let name = name.map_or_else(|| short_name(&trace.file), str::to_owned);
     trace.timeline.name = match trace.number {
@@ -16,7 +16,7 @@ pub fn named(mut trace: Trace, name: Option<&str>) -> Trace {
     trace
 }
 
-/// Calls files of one name in different folders by their whole paths.
+/// Names files of the same name in different folders by their whole paths.
 pub fn name_files_apart(traces: &mut [Trace]) {
     let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for trace in &*traces {
@@ -35,8 +35,8 @@ pub fn short_name(file: &str) -> String {
     name.map_or_else(|| file.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Gives further requests for the same URL names of their own (`/a #2`), so that each has its own look. They count by
-/// stream: the two ends of a connection may have seen them in different orders.
+/// Gives further requests for the same URL their own names (`/a #2`), so that each has its own look. They are
+/// numbered by stream, because the two ends of a connection may have seen them in different orders.
 pub fn name_requests_apart(trace: &mut Trace) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut transfers: Vec<&mut Transfer> = trace.timeline.transfers.iter_mut().collect();
@@ -50,8 +50,8 @@ pub fn name_requests_apart(trace: &mut Trace) {
     }
 }
 
-/// Calls each log by the name that it or its directory was given and its file (`rr: client.sqlog`); files of one name
-/// without such a name by as much of their paths as tells them apart (`rr-0/client.sqlog`).
+/// Names each log by the user's name for it or its directory, and its file (`rr: client.sqlog`); files of the same
+/// name without such a name by as much of their paths as distinguishes them (`rr-0/client.sqlog`).
 pub fn set_headings(traces: &mut [Trace], given: &[Option<String>]) {
     let given = given.iter().map(Option::as_deref).chain(std::iter::repeat(None));
     let mut alike: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -72,14 +72,14 @@ pub fn set_headings(traces: &mut [Trace], given: &[Option<String>]) {
     }
 }
 
-/// The heading of the other end of a connection, without what its client's heading says already.
+/// The heading of the other end of a connection, without the part that its client's heading has.
 pub fn heading_of_sender(sender: &Trace, client: &Trace) -> String {
     let before = client.timeline.name.strip_suffix(&short_name(&client.label()));
     let name = &sender.timeline.name;
     before.and_then(|before| name.strip_prefix(before)).unwrap_or(name).to_owned()
 }
 
-/// The end of a path with as many folders as tell it from the paths alike.
+/// The end of a path with as many folders as distinguish it from similar paths.
 fn apart(label: &str, alike: &BTreeSet<String>) -> String {
     let longest = alike.iter().map(|it| parts(it).len()).max().unwrap_or(1);
     for count in 1..=longest {
@@ -136,7 +136,7 @@ mod tests {
             named(&[("/x/rr/0/c.sqlog", None), ("/x/fifo/0/c.sqlog", None), ("/x/d.sqlog", None)]),
             ["rr/0/c.sqlog", "fifo/0/c.sqlog", "d.sqlog"]
         );
-        // One is where the other's path ends.
+        // One is the other's suffix.
         assert_eq!(named(&[("c.sqlog", None), ("a/c.sqlog", None)]), ["c.sqlog", "a/c.sqlog"]);
         assert_eq!(named(&[("c.sqlog", None), ("c.sqlog", None)]), ["c.sqlog", "c.sqlog"]);
     }

@@ -1,10 +1,10 @@
-//! Sets of packet numbers, which come mostly in a row.
+//! Sets of packet numbers, which are mostly consecutive.
 
 use std::collections::BTreeMap;
 
 use crate::limits::NUMBER_RANGES;
 
-/// Numbers, as first to last of each range; of very many ranges the lowest are forgotten.
+/// Numbers, as the first and last of each range; if there are very many ranges, the lowest are dropped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NumberRanges(BTreeMap<u64, u64>);
 
@@ -30,7 +30,7 @@ impl NumberRanges {
         self.0.range(..=number).next_back().map(|(&start, &end)| (start, end))
     }
 
-    /// Whether `number` is one of them.
+    /// Whether the set contains `number`.
     pub(crate) fn has(&self, number: u64) -> bool {
         self.at_or_before(number).is_some_and(|(_, last)| number <= last)
     }
@@ -45,13 +45,14 @@ impl NumberRanges {
         self.0.range(number..).next().map(|(&start, &end)| (start, end))
     }
 
-    /// The gaps between the ranges, in order: the number after each, and how many numbers it has.
+    /// The gaps between the ranges, in order: the number after each, and its size.
     pub(crate) fn gaps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let followed = self.0.iter().zip(self.0.keys().skip(1));
         followed.map(|((_, &last), &next)| (next, next - last - 1))
     }
 
-    /// The first number above `above` and below `below` that is not in the set, if the set knows so far back.
+    /// The first number above `above` and below `below` that is not in the set, unless the set no longer
+    /// covers it.
     pub(crate) fn first_missing(&self, above: u64, below: u64) -> Option<u64> {
         let next = above.checked_add(1)?;
         let missing = match self.at_or_before(next) {

@@ -1,4 +1,4 @@
-//! When a sender's packets went, and when they were acknowledged, as distributions.
+//! When a sender's packets were sent and acknowledged, as distributions.
 
 use serde::Serialize;
 
@@ -7,38 +7,38 @@ use crate::link_facts::is_within;
 use crate::packet::{PacketEvent, Space};
 use crate::trace::{Ack, Trace};
 
-/// Packets that go at most this long after the one before are of one burst: no pacer waits so briefly.
+/// Packets sent at most this long after the preceding one belong to one burst: no pacer waits so briefly.
 const BURST_US: u64 = 100;
 
-/// How the packets of a sender that ask for acknowledgements were spread over the time in which it had work.
+/// How a sender's ack-eliciting packets were spread over the time in which it had data to send.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Pacing {
     /// From one packet to the next, in milliseconds.
     pub gaps_ms: Option<Distribution>,
-    /// Packets of a burst: those that went at most 0.1 ms after the one before.
+    /// Packets per burst: packets sent at most 0.1 ms after the preceding one.
     pub burst_packets: Option<Distribution>,
-    /// And their bytes, where they are logged.
+    /// Bytes per burst, if logged.
     pub burst_bytes: Option<Distribution>,
 }
 
 /// The ACK frames for a sender's 1-RTT packets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Acknowledgements {
-    /// How many came.
+    /// The number of frames.
     pub frames: u64,
     /// From one to the next, in milliseconds.
     pub intervals_ms: Option<Distribution>,
-    /// For how long the other end says that it held them back, in milliseconds.
+    /// The delays that the other end reports, in milliseconds.
     pub delays_ms: Option<Distribution>,
-    /// How many packets each acknowledged for the first time.
+    /// The number of packets that each acknowledged for the first time.
     pub packets: Option<Distribution>,
-    /// How many ranges each had: more than one shows holes.
+    /// The number of ranges in each: more than one shows holes.
     pub ranges: Option<Distribution>,
-    /// How many packets came with which mark of the network, as the last frame says that says it.
+    /// The number of packets with each ECN mark, from the last frame with counts.
     pub ecn: Option<EcnCounts>,
 }
 
-/// Packets by the mark they came with (RFC 9000, section 13.4).
+/// Packets by their ECN mark on arrival (RFC 9000, section 13.4).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct EcnCounts {
     /// ECT(0).
@@ -50,7 +50,7 @@ pub struct EcnCounts {
 }
 
 impl Pacing {
-    /// How the packets of a sender went that had work in these times, which are in order and apart from each other.
+    /// The pacing of a sender that had data to send in these intervals, which are in order and disjoint.
     pub(crate) fn of(sender: &Trace, working: &[(u64, u64)]) -> Self {
         let sent = sender.packets_of(PacketEvent::Sent);
         let sent = sent.filter(|it| it.space == Space::Application && it.is_ack_eliciting);
@@ -81,7 +81,7 @@ impl Pacing {
 }
 
 impl Acknowledgements {
-    /// `None`: no ACK frame came.
+    /// `None`: no ACK frame arrived.
     pub(crate) fn of(sender: &Trace) -> Option<Self> {
         let acks = &sender.recovery_events.acks;
         let each = |value: fn(&Ack) -> Option<f64>| {

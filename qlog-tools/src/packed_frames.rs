@@ -1,19 +1,19 @@
-//! STREAM frames in seven to ten bytes each, so that those of a log of a gigabyte fit in memory.
+//! STREAM frames in seven to ten bytes each, so that all frames of a 1 GB log fit in memory.
 
 use std::collections::BTreeMap;
 
 use crate::assembly::StreamFrame;
 use crate::varint::{put, take, unzigzag, zigzag};
 
-/// One list of all would double its memory to grow.
+/// The size of a chunk: a single list would double its memory to grow.
 const CHUNK_BYTES: usize = 1 << 18;
-/// No frame takes more: six numbers of at most ten bytes.
+/// The maximum size of a frame: six numbers of at most ten bytes.
 const FRAME_BYTES: usize = 60;
 
-/// STREAM frames, each with the number of its packet if that is known, in order.
+/// STREAM frames in order, each with the number of its packet if known.
 ///
-/// Each is written as its difference from what is likely: that it comes soon after the frame before, in the next
-/// packet, and goes on where its stream was left.
+/// Each is encoded as its difference from the likely values: that it arrives soon after the preceding frame, in
+/// the next packet, and continues where its stream stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PackedFrames {
     chunks: Vec<Vec<u8>>,
@@ -21,18 +21,18 @@ pub struct PackedFrames {
     likely: Likely,
 }
 
-/// What the next frame is compared with.
+/// The expected values of the next frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Likely {
     time_us: u64,
     stream: u64,
     packet: u64,
-    /// Where the last frame of each stream ended.
+    /// The end of the last frame of each stream.
     ends: BTreeMap<u64, u64>,
 }
 
 impl PackedFrames {
-    /// Adds a frame that came in the packet of this number.
+    /// Adds a frame that arrived in the packet with this number.
     pub fn push(&mut self, frame: StreamFrame, packet: Option<u64>) {
         if self.chunks.last().is_none_or(|chunk| chunk.len() + FRAME_BYTES > CHUNK_BYTES) {
             self.chunks.push(Vec::new());

@@ -1,29 +1,29 @@
-//! What logs say of packets.
+//! Packets in logs.
 
 /// One packet event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// When, on the log's clock.
     pub time_us: u64,
-    /// What happened to it.
+    /// The event that happened to it.
     pub event: PacketEvent,
     /// The space of its number.
     pub space: Space,
     /// Its number, when logged.
     pub number: Option<u64>,
-    /// Its bytes; 0 when they are not logged.
+    /// Its bytes; 0 if not logged.
     pub bytes: u32,
-    /// Whether one of ours asks for an acknowledgement (RFC 9002, section 2); `false` where its frames are not logged.
+    /// Whether one of ours elicits an acknowledgement (RFC 9002, section 2); `false` if its frames are not logged.
     pub is_ack_eliciting: bool,
 }
 
 schedulers::named! {
-    /// What happened to a packet.
+    /// The event that happened to a packet.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum PacketEvent {
-        /// One of ours went out.
+        /// One of ours was sent.
         Sent = "sent",
-        /// One of theirs came in.
+        /// One of theirs arrived.
         Received = "received",
         /// One of ours was declared lost.
         Lost = "lost",

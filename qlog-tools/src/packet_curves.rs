@@ -1,4 +1,4 @@
-//! Bytes of packets over time: sent, acknowledged, lost, and how far the windows allowed to send.
+//! Bytes of packets over time: sent, acknowledged, lost, and the limits of the windows.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ pub const CURVES: [&str; 5] = [
     "allowed by the connection's flow control",
 ];
 
-/// Packets' bytes so far, and how far the windows allowed them to go, in the order of [`CURVES`]: time on the log's clock, and
-/// bytes; none where the log does not say them. It must have been read with [`qlog_tools::trace::Detail::Full`].
+/// Cumulative bytes of packets, and the limits of the windows, in the order of [`CURVES`]: time on the log's clock, and bytes;
+/// empty if not logged. The log must have been read with [`qlog_tools::trace::Detail::Full`].
 pub fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
     let moved = PacketSums::of(trace);
     if moved.sent.is_empty() {
-        // Neither is how far it was allowed to go.
+        // Neither is a limit.
         return Default::default();
     }
     let fresh = fresh(trace);
@@ -34,7 +34,7 @@ pub fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
             window.push((sample.time_us, edge));
         }
     }
-    // Packets have more bytes than their streams: the distance to the limit is exact, and so is where both meet.
+    // Packets have more bytes than their streams. Only the distance to the limit is exact, and so the place where both meet.
     let limits = trace.flow_control.as_ref().map_or(&[][..], |it| &it.connection);
     let mut times_us: Vec<u64> =
         moved.sent.iter().chain(limits.iter()).map(|point| point.0).collect();
@@ -82,7 +82,7 @@ impl PacketSums {
             }
         }
         for sums in [&mut moved.sent, &mut moved.acknowledged, &mut moved.lost] {
-            // Packets without their bytes: quiche counts lost packets, others log no sizes.
+            // Packets without sizes: quiche counts lost packets, and others log no sizes.
             if sums.last().is_some_and(|(_, bytes)| *bytes == 0) {
                 sums.clear();
             }
@@ -136,7 +136,7 @@ mod tests {
             packet(2, PacketEvent::Sent, Some(2), 800),
             packet(5, PacketEvent::Acknowledged, Some(2), 0),
             packet(6, PacketEvent::Lost, Some(1), 0),
-            // quiche counts the lost bytes and names no packet.
+            // quiche counts the lost bytes without naming packets.
             packet(7, PacketEvent::Lost, None, 500),
         ];
         let trace = Trace { packets: Some(packets.into_iter().collect()), ..Trace::default() };

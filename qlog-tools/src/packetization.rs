@@ -1,4 +1,4 @@
-//! What a connection's packets carried, and what of their bytes was not the application's.
+//! The contents of a connection's packets, and the share of their bytes that is not application data.
 
 use serde::Serialize;
 
@@ -11,14 +11,14 @@ use crate::trace::{StreamRole, Trace};
 /// Both directions of a log, and HTTP/3 in the responses.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Packetization {
-    /// What its side sent; `None`: nothing.
+    /// The packets that its side sent; `None`: none.
     pub sent: Option<PacketsFilled>,
-    /// What came; `None`: nothing.
+    /// The packets that arrived; `None`: none.
     pub received: Option<PacketsFilled>,
-    /// The largest packet sent that was acknowledged: so much the path carries in that direction.
+    /// The largest acknowledged packet, which the path can carry in that direction.
     pub largest_acknowledged_bytes: Option<u32>,
-    /// The share of the stream bytes of complete responses, and of control and QPACK streams beside them, that is not a body;
-    /// `None`: no body's length is known.
+    /// The share of stream bytes that is not a body, over complete responses and the control and QPACK streams; `None`: no
+    /// body's length is known.
     pub http_overhead_share: Option<f64>,
 }
 
@@ -27,13 +27,13 @@ pub struct Packetization {
 pub struct PacketsFilled {
     /// How many.
     pub packets: u64,
-    /// Their bytes; 0 where they are not logged.
+    /// Their bytes; 0 if not logged.
     pub bytes: u64,
     /// How long they were.
     pub lengths: Option<Distribution>,
     /// UDP datagrams: a datagram may hold several packets.
     pub datagrams: u64,
-    /// Whether events say so; otherwise packets of different spaces at the same moment count as one datagram.
+    /// Whether events state them; otherwise packets of different spaces at the same moment count as one datagram.
     #[serde(serialize_with = "basis_name")]
     pub datagrams_basis: Basis,
     /// Frames by kind, the most frequent first.
@@ -42,14 +42,14 @@ pub struct PacketsFilled {
     pub stream_bytes: u64,
     /// Bytes of data in DATAGRAM frames.
     pub datagram_bytes: u64,
-    /// The share of the packets' bytes that is neither: headers, tags, other frames, padding.
+    /// The share of the packets' bytes outside of both: headers, tags, other frames, padding.
     pub overhead_share: Option<f64>,
-    /// Bytes of PADDING frames; `None` where their lengths are not logged.
+    /// Bytes of PADDING frames; `None` if their lengths are not logged.
     pub padding_bytes: Option<u64>,
 }
 
 impl Packetization {
-    /// What a log says that was read with [`crate::trace::Detail::Full`].
+    /// Derives it from a log that was read with [`crate::trace::Detail::Full`].
     pub(crate) fn of(trace: &Trace) -> Self {
         let [received, sent] = &trace.filled;
         Self {

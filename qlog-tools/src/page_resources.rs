@@ -7,7 +7,7 @@ use schedulers::Kind;
 use crate::timeline::Timeline;
 use crate::trace::Trace;
 
-/// One resource of a page, as figures name and colour it. The figures' order is request order.
+/// One resource of a page, for naming and colouring in figures. Figures use request order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageResource {
     /// Its URL, as in the timelines' transfers.
@@ -18,12 +18,13 @@ pub struct PageResource {
     pub above_fold: bool,
     /// Its body bytes, when known.
     pub body_bytes: Option<u64>,
-    /// In figures of logs the streams that carried it, for its name and look; empty in figures of pages.
+    /// In figures of logs, the streams that carried it, for its name and look; empty in figures of
+    /// pages.
     pub streams: Vec<u64>,
 }
 
 impl PageResource {
-    /// The resources of all logs, each URL once, in the order of their requests.
+    /// The resources of all logs, without duplicate URLs, in the order of their requests.
     pub fn of_logs<'a>(
         traces: impl IntoIterator<Item = &'a Trace>,
         is_above_fold: impl Fn(&str) -> bool,
@@ -52,19 +53,19 @@ impl PageResource {
     }
 }
 
-/// The place in `resources` of what each stream of a timeline carried; `None` for what they do not list.
+/// For each stream of a timeline, the index of its resource in `resources`; `None` if not listed.
 pub fn places_of_streams(
     resources: &[PageResource],
     timeline: &Timeline,
 ) -> BTreeMap<u64, Option<usize>> {
-    // Of two with the same URL the first counts.
+    // Of two with the same URL, the first counts.
     let places = resources.iter().enumerate().rev().map(|(place, it)| (&*it.url, place));
     let places: BTreeMap<&str, usize> = places.collect();
     let streams = timeline.transfers.iter();
     streams.map(|it| (it.stream, places.get(&*it.url).copied())).collect()
 }
 
-/// Endings of paths, by what they hold.
+/// Extensions of paths, by their contents.
 const ENDINGS: [(Kind, &[&str]); 7] = [
     (Kind::Html, &["html", "htm"]),
     (Kind::Css, &["css"]),
@@ -75,7 +76,7 @@ const ENDINGS: [(Kind, &[&str]); 7] = [
     (Kind::Xhr, &["json"]),
 ];
 
-/// By the media type, or else by the ending of the path.
+/// The kind by the media type, otherwise by the extension of the path.
 fn kind(content_type: Option<&str>, url: &str) -> Kind {
     if let Some(mime) = content_type {
         return Kind::of_mime(mime);

@@ -1,4 +1,4 @@
-//! Which logs belong to the same connection: its client's and its server's.
+//! Matches the logs of the same connection: its client's and its server's.
 
 use crate::clock_shift::least_delays_us;
 use crate::trace::{Trace, Vantage};
@@ -6,7 +6,7 @@ use crate::views::no_waits;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// While a connection lasts, clocks of two machines drift apart by less than this part of it.
+/// The clocks of two machines drift apart by less than this part of a connection's duration.
 const DRIFT_PART: u64 = 1000;
 /// Two ticks of the coarsest clocks, which count milliseconds.
 const TICK_US: i64 = 2000;
@@ -14,7 +14,7 @@ const TICK_US: i64 = 2000;
 /// The logs of one connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Ends<'a> {
-    /// The log of the client or, without one, the server's.
+    /// The server's log, if `log` is the client's.
     pub log: &'a Trace,
     /// The server's log, where `log` is the client's.
     pub server: Option<&'a Trace>,
@@ -23,7 +23,7 @@ pub struct Ends<'a> {
 /// Why a log that was named as the client's cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PairingError {
-    /// It is another server's.
+    /// It belongs to another server.
     #[error("{log}: a server's log; --client takes the log of its client")]
     NotAClients {
         /// The log.
@@ -31,7 +31,7 @@ pub enum PairingError {
     },
     /// It names another connection.
     #[error(
-        "{log}: not the client's log of the server's connection: ID {there} there, {here} at the server"
+        "{log}: not the client's log of the server's connection: ID {there} in this log, {here} at the server"
     )]
     OtherConnection {
         /// The log.
@@ -41,7 +41,7 @@ pub enum PairingError {
         /// The connection that the server's log names.
         here: String,
     },
-    /// It names the same connection, and is about another run: loads that are repeated exactly have the same IDs.
+    /// It names the same connection but belongs to another run: exactly repeated loads have the same IDs.
     #[error(
         "{log}: not the client's log of the server's connection: the same ID, but other packets; name the client's log of the same run"
     )]
@@ -51,7 +51,7 @@ pub enum PairingError {
     },
 }
 
-/// Whether both logs are of the same connection: they name it, by whichever of its names, and nothing in them speaks against it.
+/// Whether both logs are of the same connection: they name it, by any of its names, and nothing in them contradicts this.
 pub(crate) fn is_same_connection(one: &Trace, other: &Trace) -> bool {
     have_same_name(one, other) && !are_of_two_runs(one, other)
 }
@@ -61,8 +61,8 @@ fn have_same_name(one: &Trace, other: &Trace) -> bool {
     names.any(|name| other.connection.as_ref() == Some(name) || other.names.contains(name))
 }
 
-/// Whether a client's and a server's log cannot be of one connection: a packet arrived with other bytes than it was sent with, or
-/// before it was sent, whatever the clocks. As far as the logs were read to tell.
+/// Whether a client's and a server's log cannot be of one connection: a packet arrived with other bytes than sent, or before it was
+/// sent, whatever the clocks. Checked as far as the logs were read.
 fn are_of_two_runs(one: &Trace, other: &Trace) -> bool {
     let (client, server) = match [one, other].map(|it| it.vantage == Vantage::Server) {
         [false, true] => (one, other),
@@ -78,7 +78,7 @@ fn are_of_two_runs(one: &Trace, other: &Trace) -> bool {
     down_us.saturating_add(up_us).saturating_add(drift_us) < -TICK_US
 }
 
-/// Whether a packet that both logs have brought other stream bytes than it was sent with.
+/// Whether a packet in both logs arrived with other stream bytes than it was sent with.
 fn carries_other_bytes(client: &Trace, server: &Trace) -> bool {
     let mut sent: Vec<(u64, u64, u64)> = Vec::with_capacity(server.arrivals.len());
     for (frame, packet) in server.arrivals.iter() {
@@ -96,7 +96,7 @@ fn carries_other_bytes(client: &Trace, server: &Trace) -> bool {
     })
 }
 
-/// The log of the connection that this side wrote. Two simulated runs can have the same connection ID: each has a folder of its own.
+/// The log of the connection by this side. Two simulated runs can have the same connection ID, but each has its own folder.
 pub(crate) fn other_end<'a>(
     traces: &'a [Trace],
     trace: &Trace,
@@ -122,11 +122,11 @@ pub fn pairs(traces: &[Trace]) -> Vec<Ends<'_>> {
         traces.iter().map(|log| Ends { log, server: server_of(log) }).collect();
     let paired: BTreeSet<*const Trace> =
         all.iter().filter_map(|it| it.server).map(std::ptr::from_ref).collect();
-    // A server's log that has a client's stands with it.
+    // A server's log with a matching client's is listed with it.
     all.into_iter().filter(|it| !paired.contains(&std::ptr::from_ref(it.log))).collect()
 }
 
-/// The connections whose arrivals are known, each with its server's log if that has STREAM frames.
+/// The connections with known arrivals, each with its server's log if that has STREAM frames.
 pub fn with_arrivals(traces: &[Trace]) -> Vec<Ends<'_>> {
     let (clients, servers): (Vec<&Trace>, Vec<&Trace>) = traces
         .iter()
@@ -160,8 +160,8 @@ pub fn senders(traces: &[Trace]) -> Vec<&Trace> {
     senders
 }
 
-/// The client's log of the connection of `server`, from the logs that the user named as clients' and the others. A
-/// single log that was named need not name its connection.
+/// The client's log of the connection of `server`, from the logs that the user named as clients' and the others. A single named log
+/// need not name its connection.
 pub fn client_of<'a>(
     server: &Trace,
     named: &'a [Trace],
@@ -255,7 +255,7 @@ mod tests {
                 bytes: 130,
                 is_ack_eliciting: true,
             };
-            // As many go the other way, at the same times.
+            // As many packets go the other way, at the same times.
             all.extend([packet, Packet { event: other, ..packet }]);
             let frame = StreamFrame { time_us, stream: 0, offset, bytes: 100 };
             trace.arrivals.push(frame, Some(number));
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(is_paired(&run(Vantage::Server, &own)), (true, true));
         let other_order = [(1, 1010, 0), (2, 1020, 200), (3, 1030, 100), (4, 1040, 300)];
         assert_eq!(is_paired(&run(Vantage::Server, &other_order)), (false, false));
-        // The same packets, ten times as slow: what arrived after 30 ms went after 300.
+        // The same packets, ten times as slow: data that arrived after 30 ms was sent after 300.
         let slower = [(1, 1010, 0), (2, 1120, 100), (3, 1230, 200), (4, 1340, 300)];
         assert_eq!(is_paired(&run(Vantage::Server, &slower)), (false, false));
         let error = client_of(&run(Vantage::Server, &slower), std::slice::from_ref(&client), &[]);
@@ -293,6 +293,6 @@ mod tests {
         assert_eq!(found(&[nameless]), Ok(true));
         assert_eq!(found(&[]), Ok(false));
         let error = found(&[other]).unwrap_err().to_string();
-        assert!(error.ends_with("ID bb there, aa at the server"), "{error}");
+        assert!(error.ends_with("ID bb in this log, aa at the server"), "{error}");
     }
 }

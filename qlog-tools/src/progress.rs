@@ -1,20 +1,21 @@
-//! How a stream's readable prefix grew, added up while it grows: memory does not depend on the
-//! stream's length.
+//! How a stream's readable prefix grew, as running sums: memory does not depend on the stream's length.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::assembly::DeliveryStep;
 
-/// The first steps are kept: the body begins in them, and where is known only at the end.
+/// The number of first steps that are stored: the body begins in them, and the exact place is known only at
+/// the end.
 const FIRST_STEPS: usize = 16;
-/// And the last: a body may end a little before its stream (the headers of later DATA frames).
+/// The number of last steps that are stored: a body may end a little before its stream (the headers of later
+/// DATA frames).
 const LAST_STEPS: usize = 8;
 
 /// The integral of a stream's growth.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Progress {
-    /// The sum over all readable bytes of the time at which each was readable.
+    /// The sum over all readable bytes of the time when each became readable.
     all_byte_us: u128,
     first: Vec<DeliveryStep>,
     /// The most recent of the later steps, each with the length before it.
@@ -29,7 +30,7 @@ impl Progress {
         let added = step.readable_bytes.saturating_sub(before);
         self.all_byte_us += u128::from(added) * u128::from(step.time_us);
         if self.first.len() < FIRST_STEPS {
-            // Most streams of a log with very many have one step.
+            // In a log with very many streams, most have one step.
             self.first.reserve_exact(usize::from(self.first.is_empty()));
             self.first.push(step);
             return;
@@ -59,14 +60,14 @@ impl Progress {
         self.last.iter().flat_map(|it| it.iter())
     }
 
-    /// When the prefix first had `bytes`, if that is still known.
+    /// When the prefix first had `bytes`, if still known.
     pub(crate) fn readable_at_us(&self, bytes: u64) -> Option<u64> {
         let mut known = self.first.iter().chain(self.last_steps().map(|(_, step)| step));
         known.find(|step| step.readable_bytes >= bytes).map(|step| step.time_us)
     }
 
-    /// The sum over the bytes of `body` of the time since `start_us` at which each was readable;
-    /// bytes that the stream does not have count as readable `complete_us` after the start.
+    /// The sum over the bytes of `body` of the time since `start_us` when each became readable; bytes that
+    /// the stream lacks count as readable `complete_us` after the start.
     pub(crate) fn byte_us(&self, body: &Range<u64>, start_us: u64, complete_us: u64) -> u128 {
         let readable = self.readable_bytes();
         let (low, high) = (body.start.min(readable), body.end.min(readable));
@@ -90,7 +91,8 @@ impl Progress {
         sum + u128::from(end.saturating_sub(counted)) * u128::from(time_us)
     }
 
-    /// The progress of bytes `[start, readable)`; `complete_us` (the log's clock) for those no longer known.
+    /// The sum for bytes `[start, readable)`; steps no longer known count as at `complete_us` (the log's
+    /// clock).
     fn last_byte_us(&self, start: u64, complete_us: u64) -> u128 {
         let (mut sum, mut counted) = (0, self.readable_bytes());
         for (before, step) in self.last_steps().rev() {
@@ -111,7 +113,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// With few steps all are known, and the sum is exact.
+        /// With few steps, all are known, and the sum is exact.
         #[test]
         fn the_sum_is_that_of_the_bytes(steps in prop::collection::vec((0u64..9, 1u64..30), 1..20), low in 0u64..40, length in 0u64..300) {
             let (mut progress, mut times, mut now) = (Progress::default(), Vec::new(), 100);

@@ -1,21 +1,21 @@
-//! Bytes that came by server push, and how many of them were useless.
+//! Bytes that arrived by server push, and how many of them were useless.
 
 use crate::timeline::Timeline;
 
-/// The unidirectional streams that an HTTP/3 server opens for itself: control and QPACK.
+/// The unidirectional streams that an HTTP/3 server opens: control and QPACK.
 const OWN_STREAMS: [u64; 3] = [3, 7, 11];
 
-/// Stream bytes that came by push.
+/// Stream bytes that arrived by push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PushedBytes {
     /// Bytes of resources that were used.
     pub used: u64,
-    /// Bytes of other resources: not needed, or rejected when they were on their way.
+    /// Bytes of other resources: not needed, or rejected while in transit.
     pub wasted: u64,
 }
 
 impl PushedBytes {
-    /// Counts the bytes of a client's timeline; `is_used` says whether the pushed response of a URL was used.
+    /// Counts the bytes of a client's timeline; `is_used` returns whether the pushed response of a URL was used.
     pub fn of(timeline: &Timeline, is_used: impl Fn(&str) -> bool) -> Self {
         let used = timeline.transfers.iter().filter(|it| is_push(it.stream) && is_used(&it.url));
         let used: Vec<u64> = used.map(|it| it.stream).collect();
@@ -30,8 +30,8 @@ impl PushedBytes {
         bytes
     }
 
-    /// The rate at which the wasted bytes take as long as the round trip that pushes save, in bits a second: on slower
-    /// links they cost more than they bring. `None` if nothing was wasted, or nothing used.
+    /// The rate at which the wasted bytes take as long as the round trip that pushes save, in bit/s: on slower links
+    /// they cost more than they gain. `None` if nothing was wasted, or nothing used.
     pub fn break_even_bits_per_s(self, round_trip_ms: f64) -> Option<f64> {
         let judged = self.used > 0 && self.wasted > 0 && round_trip_ms > 0.0;
         judged.then(|| self.wasted as f64 * 8.0 / (round_trip_ms / 1000.0))

@@ -1,12 +1,10 @@
 //! Reads the qlog of any QUIC stack into [`Trace`]s.
 //!
-//! What a file is, is decided by its content, never by its name: gzip and zstd by their magic
-//! bytes, JSON-SEQ by the record separator, one JSON object a line by a first line that is one,
-//! anything else as one document with its events inside, which may be Chromium's netlog (`netlog.rs`). Events are read one at a time, first as
-//! an envelope (time, name, unparsed body), then, when the event is one that counts, its body, so
-//! that memory does not grow with the file ([`Detail::Summary`]). A record that cannot be read is
-//! counted and left out; what had to be guessed is listed in [`Trace::repairs`]. Only bytes that
-//! are not qlogs are an error.
+//! Its content, never its name, determines the type of a file: gzip and zstd by their magic bytes, JSON-SEQ by the record separator, one
+//! JSON object per line by a first line that is one, anything else as one document with its events inside, which may be Chromium's netlog
+//! (`netlog.rs`). Events are read one at a time, first as an envelope (time, name, unparsed body), then, for relevant events, the body, so
+//! that memory does not grow with the file ([`Detail::Summary`]). Unreadable records are counted and skipped; guesses are listed in
+//! [`Trace::repairs`]. Only files that are not qlogs cause an error.
 
 mod acknowledged;
 mod assemble;
@@ -51,20 +49,20 @@ use sniff::Sniffed;
 pub use sniff::is_har;
 pub use tshark::read_tshark;
 
-const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); what could be unpacked was read";
+const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); it was read as far as it could be unpacked";
 const ONE_SEPARATOR: &str =
-    "a record separator stands before the first record only; the others were read as lines";
-/// An archive that was not copied whole lacks a part of the log.
-const CUT: &str = "the compressed data ends early; what could be unpacked was read";
-/// Nothing of the file is missing: whoever wrote it came to no end.
-pub(crate) const ENDS_EARLY: &str = "the file ends early; what came before was read";
+    "a record separator precedes only the first record; the others were read as lines";
+/// An incompletely copied archive lacks a part of the log.
+const CUT: &str = "the compressed data ends early; it was read as far as it could be unpacked";
+/// Nothing of the file is missing: its writer did not finish it.
+pub(crate) const ENDS_EARLY: &str = "the file ends early; it was read up to its end";
 
 /// How to read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReadOptions {
     /// How much to keep.
     pub detail: Detail,
-    /// The side that wrote the log, whatever the log says.
+    /// The side that wrote the log, overriding the log itself.
     pub vantage: Option<Vantage>,
 }
 
@@ -72,7 +70,7 @@ pub struct ReadOptions {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}", crate::short_texts::shown(file, crate::limits::NAME_CHARACTERS))]
 pub struct ReadError {
-    /// Which file.
+    /// The file.
     pub file: String,
     /// Why.
     pub why: Unread,
@@ -81,16 +79,15 @@ pub struct ReadError {
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {
-    /// It could not be opened or its first bytes not be read.
+    /// It could not be opened, or its first bytes could not be read.
     #[error("{0}")]
     Unreadable(io::Error),
-    /// There is nothing in it.
+    /// It is empty.
     #[error("the file is empty: nothing was logged, or its writer did not get to close it")]
     Empty,
     /// Nothing in it is a qlog header or event.
     #[error(
-        "not a qlog: none of its {records} records is a header or an event; it begins with {begins}; \
-         what is read is JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
+        "not a qlog: none of its {records} records is a header or an event; it begins with {begins}; the formats are JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
     )]
     NotQlog {
         /// How many records there were.
@@ -105,10 +102,9 @@ pub enum Unread {
         crate::limits::TEXTS_BYTES >> 20
     )]
     TooMuchText,
-    /// It has more bytes than its reader takes.
+    /// It has more bytes than its reader accepts.
     #[error(
-        "has more than {0} MiB without its compression: cut it to one page load, or leave out events other than of packets, frames \
-         and HTTP/3"
+        "has more than {0} MiB without its compression: cut it to one page load, or keep only events of packets, frames and HTTP/3"
     )]
     TooLong(u64),
     /// A JSON document without a list of traces or events.
@@ -127,13 +123,12 @@ impl Unread {
     }
 }
 
-/// Reads the log at `path`: of several connections in it the one with the most stream bytes.
+/// Reads the log at `path`; if it has more than one connection, the one with the most stream bytes.
 pub fn read_file(path: &Path) -> Result<Trace, ReadError> {
     read_file_traces(path, ReadOptions::default()).map(largest)
 }
 
-/// Reads a log from any source of bytes; `file` is what to call it. Of several connections in it
-/// the one with the most stream bytes.
+/// Reads a log from any source of bytes; `file` is its name. If it has more than one connection, the one with the most stream bytes.
 pub fn read(file: &str, input: impl Read) -> Result<Trace, ReadError> {
     read_traces(file, input, ReadOptions::default()).map(largest)
 }
@@ -150,7 +145,7 @@ pub fn read_file_traces(path: &Path, options: ReadOptions) -> Result<Vec<Trace>,
     }
 }
 
-/// The bytes of `input` without their compression (gzip, zstd), if they have one.
+/// The bytes of `input`, decompressed if necessary (gzip, zstd).
 pub fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     unpack::unpack(input)
 }
@@ -178,7 +173,7 @@ pub fn read_traces(
     })
 }
 
-/// Something that is told the pieces of a log, one after another.
+/// A receiver of the pieces of a log, one after another.
 trait Sink {
     /// A record of a sequence: a header or an event.
     fn record(&mut self, bytes: &[u8]);
@@ -188,11 +183,11 @@ trait Sink {
     fn too_long(&mut self);
     /// A contained trace begins.
     fn begin(&mut self, header: &Header);
-    /// It ends: what stood after its events is in the header too.
+    /// It ends; its header now includes fields that follow the events.
     fn end(&mut self, header: &Header);
     /// Whether it wants no more.
     fn is_full(&mut self) -> bool;
-    /// Something about the whole file had to be guessed.
+    /// A guess was necessary for the whole file.
     fn repair(&mut self, what: &'static str);
 }
 
@@ -273,7 +268,7 @@ fn give_document(mut pieces: Contained<impl BufRead>, sink: &mut impl Sink) -> i
 fn give_event(bytes: &[u8], netlog: Option<&mut Netlog>, sink: &mut impl Sink) {
     match netlog.map(|netlog| netlog.event(bytes)) {
         Some(Some(records)) => records.iter().for_each(|record| sink.contained_event(record)),
-        // Bytes that are not an event of a netlog are not one of qlog: the sink counts them as bad.
+        // Bytes that are not a netlog event are not a qlog event, either: the sink counts them as bad.
         Some(None) | None => sink.contained_event(bytes),
     }
 }
@@ -285,7 +280,7 @@ fn end_netlog(netlog: &mut Netlog, sink: &mut impl Sink) {
 
 /// Why reading stopped in the middle.
 fn broken_off(error: &io::Error) -> &'static str {
-    // Only those of a decoder say more than their kind.
+    // Only a decoder's errors state more than their kind.
     match (error.kind(), error.get_ref()) {
         (io::ErrorKind::UnexpectedEof, None) => ENDS_EARLY,
         (io::ErrorKind::UnexpectedEof, Some(_)) => CUT,
@@ -293,7 +288,7 @@ fn broken_off(error: &io::Error) -> &'static str {
     }
 }
 
-/// The trace with the most stream bytes; the first of several.
+/// The trace with the most stream bytes; the first among equals.
 fn largest(traces: Vec<Trace>) -> Trace {
     let mut traces = traces.into_iter();
     let first = traces.next().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! The scheduler of a server's log at any time: its calls made again.
+//! Restores the scheduler of a server's log at any time by repeating its calls.
 //!
 //! A scheduler is a pure function of the calls made to it, and our server logs each of them (`utmost:scheduler`), after the
-//! name of its scheme. So its tree at any time needs no record of its own; that the replay picks what the log picked
-//! proves each.
+//! name of its scheme. So its tree at any time can be restored without a record; that the replay's picks match the log
+//! proves each one.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use schedulers::{
 use crate::trace::SchedulerCall;
 use crate::trace::Trace;
 
-/// A scheduler that is told what a log tells, in the order of time.
+/// A scheduler that repeats a log's calls, in chronological order.
 #[derive(Debug)]
 pub struct Replay<'a> {
     trace: &'a Trace,
@@ -22,28 +22,28 @@ pub struct Replay<'a> {
     catalogue: Catalogue,
     /// The scheme and its scheduler, once known.
     ordering: Option<(Scheme, Scheduler)>,
-    /// The first call that has not been made.
+    /// The next call to repeat.
     next: usize,
 }
 
-/// Why a log's scheduler cannot be made again.
+/// Why a log's scheduler cannot be restored.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {cause}")]
 pub struct ReplayError {
     /// The log.
     pub file: String,
-    /// That it has no calls, or what is wrong with one.
+    /// That there are no calls, or what is wrong with one.
     pub cause: String,
 }
 
-/// What may happen to an element.
+/// A change of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeChange {
     /// It sent.
     Sent,
     /// It was sent whole.
     Closed,
-    /// Its request came.
+    /// Its request arrived.
     Opened,
     /// It has something to send.
     Ready,
@@ -62,7 +62,7 @@ pub fn kinds(trace: &Trace) -> BTreeMap<Element, Kind> {
     kinds
 }
 
-/// The time of the first call after which most streams are ready; `None` without calls.
+/// The time of the first call after which the most streams are ready; `None` without calls.
 pub fn busiest_us(trace: &Trace) -> Option<u64> {
     let mut ready = std::collections::BTreeSet::new();
     let mut busiest: Option<(usize, u64)> = None;
@@ -105,7 +105,7 @@ pub fn tree_changes(
     changes
 }
 
-/// Whom a signal is about.
+/// The subject of a signal.
 fn prioritized(signal: Signal) -> Element {
     match signal {
         Signal::Depend { element, .. } => element,
@@ -116,7 +116,7 @@ fn prioritized(signal: Signal) -> Element {
 }
 
 impl<'a> Replay<'a> {
-    /// Before the first call. `scheme`: who orders until the log says it; `page`: the page that was served, for the schemes
+    /// The state before the first call. `scheme`: the scheme until the log names one; `page`: the served page, for schemes
     /// that look ahead in it.
     pub fn new(
         trace: &'a Trace,
@@ -124,7 +124,8 @@ impl<'a> Replay<'a> {
         page: Option<&'a PageGraph>,
     ) -> Result<Self, ReplayError> {
         if trace.scheduler_calls().is_empty() {
-            let cause = "no calls of a scheduler (utmost:scheduler): it needs the log of `utmost serve --qlog`";
+            let cause =
+                "no scheduler calls (utmost:scheduler): this needs a log of `utmost serve --qlog`";
             return Err(ReplayError { file: trace.file.clone(), cause: cause.to_owned() });
         }
         let catalogue = Catalogue::default();
@@ -135,14 +136,14 @@ impl<'a> Replay<'a> {
         Ok(replay)
     }
 
-    /// The same, where the log can also name schemes of one's own.
+    /// The same for logs that may also name the user's own schemes.
     #[must_use]
     pub fn knowing(self, catalogue: Catalogue) -> Self {
         Self { catalogue, ..self }
     }
 
-    /// The scheme and its tree after all calls up to `time_us`; `None` before the first. Earlier than the time before: the
-    /// same again.
+    /// The scheme and its tree after all calls up to `time_us`; `None` before the first. An earlier time than the last
+    /// gives the last result again.
     pub fn tree_at(&mut self, time_us: u64) -> Result<Option<(&Scheme, Snapshot)>, ReplayError> {
         let trace = self.trace;
         while let Some(call) = trace.scheduler_calls().get(self.next)
@@ -175,7 +176,7 @@ impl<'a> Replay<'a> {
             return self.take_over(scheme, *in_group);
         }
         let Some((_, scheduler)) = &mut self.ordering else {
-            return Err("the log does not say which scheme orders: name it".to_owned());
+            return Err("the log does not name its scheme: name it".to_owned());
         };
         if let Call::Pick(picked) = call {
             return check_pick(scheduler, *picked);
@@ -184,7 +185,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Another scheduler orders from now on; what is under way is told to it by the calls that follow.
+    /// Another scheduler takes over; the following calls tell it about responses in progress.
     fn take_over(&mut self, scheme: &str, in_group: bool) -> Result<(), String> {
         if in_group {
             let cause = "from here on several connections are ordered as one, and their calls are in several logs";
@@ -195,7 +196,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Another pick is the sign of another scheme, another revision of it, or of calls that are missing.
+/// A different pick indicates another scheme, another revision of it, or missing calls.
 fn check_pick(scheduler: &Scheduler, logged: Option<StreamId>) -> Result<(), String> {
     let picked = scheduler.pick();
     if picked == logged {
@@ -278,7 +279,7 @@ mod tests {
         let silent = LOG.trim().split_once('\n').unwrap().1;
         assert_eq!(
             trees(silent, None, &[9]).unwrap_err(),
-            "a.sqlog: at 1 ms: the log does not say which scheme orders: name it"
+            "a.sqlog: at 1 ms: the log does not name its scheme: name it"
         );
         assert_eq!(
             trees(silent, Some("srpt"), &[9]).unwrap_err(),
@@ -295,7 +296,7 @@ mod tests {
             "a.sqlog: at 5 ms: `heaven` is not an element: use `root`, `placeholder N` or `stream N`"
         );
         let error = trees("{\"time\":0,\"name\":\"a:b\",\"data\":{}}", None, &[9]).unwrap_err();
-        assert!(error.starts_with("a.sqlog: no calls of a scheduler"), "{error}");
+        assert!(error.starts_with("a.sqlog: no scheduler calls"), "{error}");
     }
 
     #[test]

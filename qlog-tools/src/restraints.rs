@@ -1,9 +1,9 @@
-//! What held the sender back, at each moment of a log: its application, its windows, its pacing, or nothing.
+//! The restraint of the sender at each moment of a log: its application, its windows, its pacing, or nothing.
 //!
-//! Everything is computed from events that any stack may log: when it sent which bytes (`packet_sent`), the congestion window
-//! and the bytes in flight (`metrics_updated`), the limits of flow control (transport parameters, `MAX_DATA`,
-//! `MAX_STREAM_DATA`), and what the application wrote (`stream_data_moved`). Our server logs what its send loop knows
-//! (`utmost:restraint`), and this is then taken instead, unless [`Evidence`] says otherwise.
+//! Everything is computed from events that any stack may log: sent bytes (`packet_sent`), the congestion window and the bytes
+//! in flight (`metrics_updated`), the limits of flow control (transport parameters, `MAX_DATA`, `MAX_STREAM_DATA`), and
+//! application writes (`stream_data_moved`). Our server logs its send loop's knowledge (`utmost:restraint`), which has
+//! precedence unless [`Evidence`] excludes it.
 
 mod moments;
 mod sender;
@@ -18,12 +18,12 @@ use moments::moments;
 use sender::Sender;
 use silences::with_silences;
 
-/// A pause of at most this is the sender's own work: it was sending. Timers are not finer.
+/// A pause of at most this is the sender's own work: it counts as sending. Timers have no finer granularity.
 const SENDING_US: u64 = 1000;
-/// A pause of at most this is not a pacer's.
+/// A pause of at most this is not from a pacer.
 const WORK_US: u64 = 100;
-/// A pause is pacing if it is at most this many times as long as the burst before it takes at a window in a round trip, and at
-/// least as long as that divided by this.
+/// A pause counts as pacing if it lasts at most this many times as long as the preceding burst takes at a rate of one window
+/// per round trip, and at least that time divided by this.
 const PACING: f64 = 4.0;
 /// Without round-trip times.
 const RTT_MS: f64 = 100.0;
@@ -39,49 +39,49 @@ const NO_HANDSHAKE: &str =
 const NOT_WRITTEN: &str = "when the application wrote its bytes is not logged: a pause in a response is pacing if \
      it is short for the window and the round-trip time, and otherwise the application's";
 
-/// What the sender's log is asked.
+/// Which evidence of the sender's log to use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Evidence {
-    /// All that it has: what our server says of itself, if it does.
+    /// All of it, including our server's own statements.
     #[default]
     All,
-    /// All but what our server says of itself.
+    /// All except our server's own statements.
     Calls,
-    /// Only events that other stacks log, too: also without the calls of our server's scheduler.
+    /// Only events that other stacks also log; not even the calls of our server's scheduler.
     Plain,
 }
 
-/// What held a sender back, from its log's first packet to its last event.
+/// The restraints of a sender, from its log's first packet to its last event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restraints {
     /// In order, without gaps; neighbours differ.
     pub spans: Vec<Span>,
-    /// Where it comes from.
+    /// The source.
     pub basis: Basis,
-    /// What had to be assumed, because the log lacks an event.
+    /// Assumptions that were necessary because the log lacks an event.
     pub assumed: Vec<&'static str>,
 }
 
-/// A time in which one thing held the sender back. Times are microseconds on the log's clock.
+/// An interval in which one thing held the sender back. Times are in microseconds on the log's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// From when.
     pub from_us: u64,
     /// Until when.
     pub to_us: u64,
-    /// What held it back.
+    /// The restraint.
     pub by: Restraint,
 }
 
 schedulers::named! {
-    /// Where the spans come from.
+    /// The source of the spans.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Basis {
         /// The server's send loop logged it.
         Logged = "logged",
-        /// It was computed; the calls of our server's scheduler say which responses had bytes.
+        /// Computed; the calls of our server's scheduler show which responses had bytes.
         Calls = "scheduler_calls",
-        /// It was computed from events of any stack.
+        /// Computed from events of any stack.
         Computed = "computed",
     }
 }
@@ -98,8 +98,8 @@ impl Basis {
 }
 
 impl Restraints {
-    /// What held the sender back that wrote this log, which must have been read with [`crate::trace::Detail::Full`]; an error
-    /// says what the log lacks.
+    /// The restraints of the sender that wrote this log, which must have been read with [`crate::trace::Detail::Full`]; an
+    /// error names what the log lacks.
     pub fn of(trace: &Trace, evidence: Evidence) -> Result<Self, &'static str> {
         match trace.vantage {
             Vantage::Server => {}
@@ -148,7 +148,7 @@ impl Restraints {
         })
     }
 
-    /// The share of time in which `other`, of the same log, says the same; 1 if there is no time.
+    /// The share of time in which `other`, for the same log, agrees; 1 if there is no time.
     pub fn agreement(&self, other: &Self) -> f64 {
         let (mut same_us, mut all_us) = (0_u64, 0_u64);
         self.both(other, |us, one, another| {
@@ -158,7 +158,7 @@ impl Restraints {
         if all_us == 0 { 1.0 } else { same_us as f64 / all_us as f64 }
     }
 
-    /// Tells `seen` for how many microseconds this one said the one and `other` the other.
+    /// Calls `seen` with each number of microseconds in which this has one restraint and `other` another.
     pub fn both(&self, other: &Self, mut seen: impl FnMut(u64, Restraint, Restraint)) {
         let mut others = other.spans.iter().peekable();
         for span in &self.spans {
@@ -220,12 +220,12 @@ fn assumed(trace: &Trace, has_calls: bool) -> Vec<&'static str> {
     lacks.into_iter().filter(|it| it.0).map(|it| it.1).collect()
 }
 
-/// What is known at a moment.
+/// The state of knowledge at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
     /// This held the sender back.
     Held(Restraint),
-    /// Windows were open. `is_ready`: bytes were there for certain.
+    /// Windows were open. `is_ready`: there certainly were bytes to send.
     Free { is_ready: bool },
 }
 
@@ -253,12 +253,12 @@ fn computed(trace: &Trace, has_calls: bool) -> Vec<Span> {
     spans
 }
 
-/// A time in which the windows were open and nothing was sent.
+/// An interval in which the windows were open and nothing was sent.
 #[derive(Debug, Clone, Copy)]
 struct Pause {
     from_us: u64,
     is_ready: bool,
-    /// It may be pacing if it ends between these times.
+    /// It may be pacing if it ends in this interval.
     paced_us: (u64, u64),
 }
 
@@ -286,7 +286,7 @@ fn step(
     }
 }
 
-/// Says what a pause was, now that its end is known.
+/// Classifies a pause once its end is known.
 fn spans_of(spans: &mut Vec<Span>, pause: Option<Pause>, to_us: u64) {
     let Some(Pause { from_us, is_ready, paced_us }) = pause else { return };
     let pause_us = to_us.saturating_sub(from_us);
@@ -302,7 +302,7 @@ fn spans_of(spans: &mut Vec<Span>, pause: Option<Pause>, to_us: u64) {
     push(spans, Span { from_us, to_us, by });
 }
 
-/// Adds a span, and joins it with the one before if that is of the same kind.
+/// Adds a span, merged with the preceding one if that is of the same kind.
 fn push(spans: &mut Vec<Span>, span: Span) {
     if span.to_us <= span.from_us {
         return;

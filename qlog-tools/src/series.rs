@@ -1,7 +1,7 @@
-//! What the figures draw, as rows of numbers: every series of a log, for programs that compute or draw themselves.
+//! The data of the figures as rows of numbers: every series of a log, for programs that compute or draw themselves.
 //!
-//! A row is given away as soon as it is made, so a series takes no memory of its own. The log must have been read with the
-//! [`Series::detail`].
+//! Each row is passed on as soon as it is made, so a series takes no memory of its own. The log must have been read
+//! with the [`Series::detail`].
 
 mod cell;
 mod connection;
@@ -21,13 +21,13 @@ pub use cell::Cell;
 pub struct Series {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What a row is.
+    /// The meaning of a row.
     pub about: &'static str,
-    /// Its columns, after those of [`FIRST_COLUMNS`].
+    /// Its columns, after the columns of [`FIRST_COLUMNS`].
     pub columns: &'static [Column],
-    /// How much of a log it needs.
+    /// The level of detail that it needs.
     pub detail: Detail,
-    /// What the log lacks, if there are no rows.
+    /// The data that the log lacks, if there are no rows.
     lacks: fn(&Trace) -> Option<&'static str>,
     /// Gives the rows away, in order.
     write: fn(&Source<'_>, &mut Rows<'_>) -> io::Result<()>,
@@ -38,17 +38,20 @@ pub struct Series {
 pub struct Column {
     /// Its name.
     pub name: &'static str,
-    /// What is in it.
+    /// Its contents.
     pub about: &'static str,
 }
 
-/// With which every row begins.
+/// The first columns of every row.
 pub const FIRST_COLUMNS: [Column; 3] = [
     Column { name: "log", about: "the file, or the name that it was given" },
-    Column { name: "side", about: "who wrote the log: `client`, `server`, `network`, `unknown`" },
+    Column {
+        name: "side",
+        about: "the side that wrote the log: `client`, `server`, `network`, `unknown`",
+    },
     Column {
         name: "shift_ms",
-        about: "what to add to the times of the row to have them on the client's clock; 0 without the log of the other end",
+        about: "what to add to the times of the row to convert them to the client's clock; 0 without the log of the other end",
     },
 ];
 
@@ -68,10 +71,10 @@ pub static SERIES: [Series; 12] = [
     connection::RESTRAINTS,
 ];
 
-/// What takes a row.
+/// A receiver of rows.
 pub type Rows<'a> = dyn FnMut(&[Cell<'_>]) -> io::Result<()> + 'a;
 
-/// A log, and the log of the other end where it is there.
+/// A log, and the log of the other end if available.
 struct Source<'a> {
     trace: &'a Trace,
     other: Option<&'a Trace>,
@@ -88,7 +91,7 @@ impl Series {
         FIRST_COLUMNS.iter().chain(self.columns).map(|it| it.name)
     }
 
-    /// For each of the logs why it has no rows; `None` where it has, or where the other end's log has them instead.
+    /// For each of the logs, why it has no rows; `None` if it has some, or if the other end's log has them instead.
     pub fn lacking(&self, traces: &[Trace]) -> Vec<Option<&'static str>> {
         let reasons: Vec<Option<&str>> = traces.iter().map(|it| (self.lacks)(it)).collect();
         let with_rows = traces.iter().zip(&reasons).filter(|(_, reason)| reason.is_none());
@@ -100,10 +103,10 @@ impl Series {
         lacking
     }
 
-    /// Gives the rows of all logs away, one log after the other.
+    /// Writes the rows of all logs, one log after the other.
     ///
     /// # Errors
-    /// The first of `rows`, which ends it.
+    /// Stops at the first failure of `rows`.
     pub fn write(&self, traces: &mut [Trace], rows: &mut Rows<'_>) -> io::Result<()> {
         settle(traces);
         for trace in traces.iter().filter(|trace| (self.lacks)(trace).is_none()) {

@@ -1,6 +1,6 @@
-//! Texts of a log in the room that there is for them.
+//! Texts of a log, cut to the available space.
 
-/// A text from a log as a table can show it: without control characters, and cut to `characters`.
+/// A text from a log for a table: without control characters, and cut to `characters`.
 pub fn shown(text: &str, characters: usize) -> String {
     let shown: String = text.chars().take(characters).collect();
     let mut shown = shown.replace(char::is_control, "\u{fffd}");
@@ -11,7 +11,8 @@ pub fn shown(text: &str, characters: usize) -> String {
     shown
 }
 
-/// `text` cut in its middle to at most `characters`: the ends of a file name tell most.
+/// `text` cut in its middle to at most `characters`, because the ends of a file name are the most
+/// informative.
 pub fn shorten(text: &str, characters: usize) -> String {
     let all: Vec<char> = text.chars().collect();
     if all.len() <= characters {

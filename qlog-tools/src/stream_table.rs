@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::trace::{StreamRole, Trace};
 
-/// One stream's row. Times are microseconds on the log's clock, and milliseconds in JSON.
+/// One stream's row. Times are in microseconds on the log's clock, and in milliseconds in JSON.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct StreamRow {
     /// Its ID.
@@ -14,9 +14,9 @@ pub struct StreamRow {
     pub stream: u64,
     /// Its purpose.
     pub role: StreamRole,
-    /// What was asked for on it, if the log says that.
+    /// The URL requested on it, if logged.
     pub url: Option<String>,
-    /// Its priority, as it was said last.
+    /// Its latest priority.
     pub priority: Option<String>,
     /// The response's status.
     pub status: Option<u16>,
@@ -38,16 +38,16 @@ pub struct StreamRow {
     pub body_bytes: Option<u64>,
     /// STREAM frames.
     pub frames: u64,
-    /// Bytes that were lost and sent again.
+    /// Bytes that were lost and retransmitted.
     pub retransmitted_bytes: u64,
-    /// Bytes that came again in vain; `None` in a sender's log without acknowledgements.
+    /// Bytes that were retransmitted needlessly; `None` in a sender's log without acknowledgements.
     pub duplicate_bytes: Option<u64>,
     /// Bytes that others had overtaken.
     pub reordered_bytes: u64,
 }
 
 impl StreamRow {
-    /// Whether it carries a response, rather than HTTP/3's own needs.
+    /// Whether it carries a response, not HTTP/3's own streams.
     pub fn is_of_page(&self) -> bool {
         matches!(self.role, StreamRole::Request | StreamRole::Push)
     }
@@ -82,7 +82,7 @@ pub fn stream_rows(trace: &Trace) -> Vec<StreamRow> {
         row.url = (!transfer.is_nameless()).then(|| transfer.url.clone());
         row.priority.clone_from(&details.priority);
     }
-    // The last thing said about a priority is what counts.
+    // The latest statement of a priority counts.
     for signal in trace.signals.iter().filter(|signal| signal.is_of_stream()) {
         if let Some(row) = rows.get_mut(&signal.element) {
             row.priority = Some(signal.value.clone());

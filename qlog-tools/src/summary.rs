@@ -1,7 +1,7 @@
-//! What happened on a connection: some sentences in plain English, each about a moment, and the numbers that they say.
+//! Summarizes a connection: some sentences in plain English, each about a moment, and the numbers in them.
 //!
-//! The first sentence says what held the sender back longest. Nothing is said that the logs do not tell: where they lack something,
-//! the sentence says so, or is left out.
+//! The first sentence names what held the sender back longest. The summary claims nothing that the logs do not show: if they lack
+//! something, the sentence says so, or is omitted.
 
 mod held;
 mod measures;
@@ -27,45 +27,45 @@ pub use held::{Cause, Held, Phase};
 pub use measures::{Flow, PathBasis, Recovered, Spread};
 pub use moved::moved;
 
-/// A connection in numbers and words. Times are milliseconds on the clock of the log that they come from.
+/// A connection in numbers and words. Times are in milliseconds on the clock of their log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// In plain English, the answer first.
     pub sentences: Vec<Sentence>,
     /// From the first packet to the last event, by the sender's log if there is one.
     pub duration_ms: f64,
-    /// Packets that the server's log says it sent; of a client's log alone those that it sent itself.
+    /// Packets sent by the server, from its log; with only a client's log, the client's own.
     pub packets_sent: u64,
     /// Distinct stream bytes in the direction of the responses.
     pub response_bytes: u64,
-    /// What held the sender back.
+    /// The restraint of the sender.
     pub held: Option<Held>,
     /// Why that is not known.
     pub not_held: Option<&'static str>,
-    /// How fast responses came, and what the path carried.
+    /// The rate of responses, and of the path.
     pub flow: Option<Flow>,
-    /// Losses, and what the sender did about them.
+    /// Losses, and the sender's reactions.
     pub recovery: Recovered,
     /// Round trips, by the sender's samples if there are any.
     pub round_trips: Option<Spread>,
-    /// For how long the other end held its acknowledgements of 1-RTT packets back, by its own words.
+    /// The delays that the peer reports for its acknowledgements of 1-RTT packets.
     pub ack_delay: Option<Spread>,
-    /// And what it had announced as the most.
+    /// The maximum delay that it had announced.
     pub announced_ack_delay_ms: Option<f64>,
-    /// The bytes that waited longest behind a hole of their stream.
+    /// The bytes that waited longest behind a hole in their stream.
     pub longest_wait: Option<LongestWait>,
-    /// Whether the client's log tells that: without it nobody knows when bytes arrived.
+    /// Whether the client's log shows that: without it, arrival times are unknown.
     pub knows_waits: bool,
 }
 
-/// How the packets and acknowledgements of a connection's sender are spread. No sentence says that.
+/// The distributions of packets and acknowledgements of a connection's sender. No sentence mentions them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Traffic {
-    /// The ACK frames that came for its packets.
+    /// The ACK frames that arrived for its packets.
     pub acknowledgements: Option<Acknowledgements>,
-    /// When its packets went; `None` without a server's log: what a client sends, few packets, says nothing of pacing.
+    /// The pacing of its packets; `None` without a server's log, because a client's few packets show no pacing.
     pub pacing: Option<Pacing>,
-    /// What the packets of its log carried.
+    /// The contents of the packets in its log.
     pub packetization: Packetization,
 }
 
@@ -77,26 +77,26 @@ pub struct Sentence {
     pub about: &'static str,
     /// It.
     pub text: String,
-    /// The moment that it is about.
+    /// The moment that it concerns.
     pub moment: Option<SentenceMoment>,
 }
 
 /// A moment of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SentenceMoment {
-    /// Whether it is one of the server's log, on its clock.
+    /// Whether it is in the server's log, on its clock.
     pub is_server: bool,
     /// When.
     pub time_ms: f64,
-    /// The stream that it is about.
+    /// The stream that it concerns.
     pub stream: Option<u64>,
-    /// The packet that it is about.
+    /// The packet that it concerns.
     pub packet: Option<u64>,
 }
 
 impl Summary {
-    /// Summarizes a connection whose logs were read with [`crate::trace::Detail::Full`]; `lint` is the judgement of the server's log, if it
-    /// was asked for.
+    /// Summarizes a connection whose logs were read with [`crate::trace::Detail::Full`]; `lint` is the judgement of the server's log, if
+    /// requested.
     pub fn of(ends: &Ends<'_>, lint: Option<&Lint>) -> Self {
         let Ends { log, server } = *ends;
         let sender = server.unwrap_or(log);
@@ -126,7 +126,7 @@ impl Summary {
         summary
     }
 
-    /// Probe timeouts; `None` where the log does not tell.
+    /// Probe timeouts; `None` if the log does not show them.
     pub fn probe_timeouts(&self) -> Option<u64> {
         self.recovery.timeouts_basis.map(|_| self.recovery.probe_timeouts)
     }
@@ -149,7 +149,7 @@ fn longest_wait(client: &Trace, sent: Option<&PackedFrames>) -> Option<LongestWa
     HeadOfLine::new(Arrivals::of(client, sent)).longest
 }
 
-/// A frame that says again what another one said was not held back for as long as it says (RFC 9002, section 5.3).
+/// Excludes repeated acknowledgements: such a frame was not delayed for as long as it reports (RFC 9002, section 5.3).
 fn ack_delays_ms(sender: &Trace) -> Vec<(u64, f64)> {
     let acks = sender.recovery_events.acks.iter();
     acks.filter(|it| it.is_newest).filter_map(|it| Some((it.time_us, it.delay_ms?))).collect()

@@ -1,5 +1,5 @@
-//! The tail of a cancelled response: the bytes that still arrive, because they were on their way or below the server's
-//! scheduler.
+//! The tail of a cancelled response: the bytes that still arrive, because they were in flight or below the
+//! server's scheduler.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// `None`: nothing was cancelled.
+    /// `None` if nothing was cancelled.
     pub fn of(timeline: &Timeline) -> Option<Self> {
         let cancels: Vec<Cancel> = timeline.transfers.iter().filter_map(|it| it.cancel).collect();
         let first_us = cancels.iter().map(|it| it.time_us).min()?;
@@ -58,7 +58,7 @@ mod tests {
         numbers.into_iter().fold(of.to_owned(), fill) + "\n"
     }
 
-    /// Two responses that take turns, a packet of 1000 bytes a millisecond.
+    /// Two responses that alternate, a packet of 1000 bytes per millisecond.
     fn timeline(stops: &[(u64, u64)]) -> Timeline {
         let mut log = line(REQUEST, 0, 1, 0) + &line(REQUEST, 4, 1, 0);
         for time_ms in 2..12 {

@@ -1,5 +1,5 @@
-//! A connection as its client saw it: which resources it asked for, and which bytes came when.
-//! Every metric and figure is computed from this, whether it was read from a log or built in memory.
+//! A connection as its client saw it: which resources it requested, and which bytes arrived when. Every metric and figure is
+//! computed from this, whether it was read from a log or built in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,15 @@ pub struct Timeline {
     pub transfers: Vec<Transfer>,
     /// The STREAM frames that arrived, in order of arrival.
     pub frames: Vec<StreamFrame>,
-    /// When the client went on to another page on this connection. The first navigation is the first request.
+    /// When the client navigated to another page on this connection. The first navigation is the first request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub navigations_us: Vec<u64>,
-    /// When the user of each page saw what, in the order of the navigations; as far as the client says it.
+    /// The moments that the user of each page saw, in the order of the navigations, as far as the client reports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub renders: Vec<RenderTimes>,
 }
 
-/// When the user of a page load saw what, as the client says. `None`: it does not, or it has not been.
+/// The moments that the user of a page load saw, according to the client. `None`: not reported, or not yet happened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderTimes {
     /// The first rendering.
@@ -45,14 +45,14 @@ pub struct RenderTimes {
 /// A region of the page, shown at `time_us`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
-    /// When it looked as it would in the end.
+    /// When it reached its final form.
     pub time_us: u64,
     /// Its weight among the regions.
     pub weight: u64,
 }
 
 impl RenderTimes {
-    /// Takes down that `milestone` was reached.
+    /// Records that `milestone` was reached.
     pub fn reached(&mut self, time_us: u64, milestone: Milestone) {
         let place = match milestone {
             Milestone::FirstRender => &mut self.first_render_us,
@@ -93,14 +93,14 @@ pub struct Transfer {
     pub body_offset: u64,
     /// Bytes of the body, when known.
     pub body_bytes: Option<u64>,
-    /// Bytes of the stream, when its end has been seen.
+    /// Bytes of the stream, if its end has been seen.
     pub stream_bytes: Option<u64>,
     /// Its cancel, if the client cancelled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<Cancel>,
 }
 
-/// A client's request to stop a response (`STOP_SENDING`), and the bytes that came all the same.
+/// A client's request to stop a response (`STOP_SENDING`), and the bytes that still arrived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancel {
     /// When the client sent it; in a server's log, when the server read it.
@@ -108,7 +108,7 @@ pub struct Cancel {
     /// Stream bytes that arrived afterwards, retransmitted ones included; in a server's log, bytes that were sent
     /// afterwards.
     pub tail_bytes: u64,
-    /// When the last of them came.
+    /// When the last of them arrived.
     pub last_us: u64,
 }
 
@@ -117,14 +117,14 @@ impl Cancel {
         Self { time_us, tail_bytes: 0, last_us: time_us }
     }
 
-    /// More of the response comes.
+    /// More of the response arrives.
     pub(crate) fn came(&mut self, time_us: u64, bytes: u64) {
         self.tail_bytes = self.tail_bytes.saturating_add(bytes);
         self.last_us = self.last_us.max(time_us);
     }
 }
 
-/// Frames of one stream in a row. Times count from the first request.
+/// Consecutive frames of one stream. Times count from the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
     /// Their stream.
@@ -140,15 +140,15 @@ pub struct Burst {
 }
 
 impl Timeline {
-    /// The moment that metrics count from: the first request, or the navigation before it. `None` without transfers.
+    /// The origin of the metrics' time: the first request, or the navigation before it. `None` without transfers.
     pub fn start_us(&self) -> Option<u64> {
         let first_us = self.transfers.iter().map(|transfer| transfer.requested_us).min()?;
         self.navigations_us.iter().copied().chain([first_us]).min()
     }
 
-    /// The timeline of each page: what was requested or promised from one navigation to the next, whenever it came.
+    /// The timeline of each page: everything requested or promised from one navigation to the next, whenever it arrived.
     pub fn by_navigation(&self) -> Vec<Self> {
-        // What came before the first navigation is a part of its own.
+        // Everything before the first navigation forms a separate part.
         let before = Self { name: self.name.clone(), ..Self::default() };
         let mut parts = vec![before.clone()];
         for began_us in &self.navigations_us {
@@ -192,7 +192,7 @@ impl Timeline {
         self.navigations_us.partition_point(|it| *it <= time_us)
     }
 
-    /// The frames of responses, those of one stream in a row together.
+    /// The frames of responses, with consecutive frames of one stream merged.
     pub fn bursts(&self) -> Vec<Burst> {
         let start_us = self.start_us().unwrap_or_default();
         let transfers: BTreeSet<u64> = self.transfers.iter().map(|it| it.stream).collect();
@@ -219,29 +219,28 @@ impl Timeline {
 }
 
 impl Transfer {
-    /// The body's bytes, or, when they are unknown, what the stream has after `body_offset`.
+    /// The body's bytes or, if unknown, the stream's bytes after `body_offset`.
     pub fn body_bytes_or_stream(&self) -> Option<u64> {
         self.body_bytes
             .or_else(|| self.stream_bytes.map(|bytes| bytes.saturating_sub(self.body_offset)))
     }
 
-    /// Whether the log has no URL for it: then it is called by its stream's number.
+    /// Whether the log has no URL for it: then its stream's number is its name.
     pub fn is_nameless(&self) -> bool {
         self.url.strip_prefix("stream ").is_some_and(|id| id.parse() == Ok(self.stream))
     }
 }
 
-/// When one transfer's bytes became readable. QUIC delivers a stream in order, so a byte counts
-/// from the moment that it and all bytes before it are there.
+/// When one transfer's bytes became readable. QUIC delivers a stream in order, so a byte counts from the moment when it and all
+/// bytes before it have arrived.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delivery {
     /// Its stream.
     pub stream: u64,
-    /// How the readable prefix of the stream grew; both fields rise from step to step.
+    /// How the readable prefix of the stream grew; both fields increase from step to step.
     pub steps: Vec<DeliveryStep>,
-    /// When all bytes `[0, stream_bytes)` were readable; `None` if they never were, or the end of
-    /// the stream is unknown. An empty stream completes with its first frame, or, when there is
-    /// none, with its request.
+    /// When all bytes `[0, stream_bytes)` were readable; `None` if they never were, or the end of the stream is unknown. An
+    /// empty stream completes with its first frame, or without any with its request.
     pub complete_us: Option<u64>,
 }
 
@@ -258,8 +257,8 @@ impl Delivery {
     }
 }
 
-/// A fiftieth of the time of so many frames, in microseconds, and the most bytes that came in one such window: what the
-/// link sustains. `frame` gives the time and bytes of each. `None` without frames.
+/// A fiftieth of the duration of these frames, in microseconds, and the most bytes in one such window: the sustained rate of
+/// the link. `frame` returns the time and bytes of each. `None` without frames.
 pub fn busiest_fiftieth(count: usize, frame: impl Fn(usize) -> (u64, u64)) -> Option<(u64, u128)> {
     let last = count.checked_sub(1)?;
     let (first_us, last_us) = (frame(0).0, frame(last).0);
@@ -363,7 +362,8 @@ mod tests {
         let frame = |stream, time_us| StreamFrame { time_us, stream, offset: 0, bytes: 10 };
         let whole = Timeline {
             transfers: vec![transfer(0, 5), transfer(15, 19), transfer(4, 20), transfer(8, 45)],
-            // The push of stream 15 was promised to the first page and comes during the second one; stream 3 is not a transfer.
+            // The push of stream 15 was promised to the first page and arrives during the second one; stream 3 is not a
+            // transfer.
             frames: vec![frame(0, 9), frame(3, 10), frame(4, 30), frame(15, 31), frame(8, 50)],
             navigations_us: vec![20, 40],
             ..Timeline::default()

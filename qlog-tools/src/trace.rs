@@ -25,73 +25,72 @@ pub use writer::{Container, Stack, Vantage};
 /// The repair of an event whose body could not be read.
 pub(crate) const BAD_BODY: &str = "events whose body could not be read were left out";
 
-/// One log's account of one connection: what every log has, and the parts that a log may have or not.
+/// One log's account of one connection: the parts of every log, and the optional ones.
 ///
-/// Frames, packets and recovery samples are kept as the [`Detail`] says that the log was read with: a part that was not kept is
-/// as one that was not logged. Times are microseconds on the log's clock; clocks that count from an epoch were shifted to begin
-/// with the first event.
+/// Frames, packets and recovery samples depend on the [`Detail`] with which the log was read: an omitted part looks like one
+/// that was not logged. Times are in microseconds on the log's clock; clocks that count from an epoch were shifted to begin with
+/// the first event.
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
-    /// The file, or what the caller called it.
+    /// The file, or the caller's name for it.
     pub file: String,
     /// Its number among the traces of its file, from 1 in the order of their first events; `None` if it is the only one.
     pub number: Option<usize>,
-    /// What the log says of itself.
+    /// The log's statements about itself.
     pub header: Header,
     /// The side that wrote the log.
     pub vantage: Vantage,
-    /// The original destination connection ID, or else the log's group ID: the same in both
-    /// ends' logs of a connection. Lower-case hexadecimal where it is an ID.
+    /// The original destination connection ID, otherwise the log's group ID: the same in both ends' logs of a connection. IDs
+    /// are in lower-case hexadecimal.
     pub connection: Option<String>,
-    /// All by which the other end's log may know the connection: also the destinations of the client's Initial packets, of
-    /// which there are several after a Retry. Lower-case.
+    /// All names by which the other end's log may identify the connection: also the destinations of the client's Initial
+    /// packets, of which there are several after a Retry. In lower case.
     pub(crate) names: Vec<String>,
-    /// The responses. From a client's log, frames as they arrived; from a server's log, frames
-    /// as they were sent, and requests as they were read.
+    /// The responses. From a client's log: frames as they arrived. From a server's log: frames as they were sent, and requests
+    /// as they were read.
     pub timeline: Timeline,
     /// The HTTP/3 events of each transfer, in the order of `timeline.transfers`.
     pub details: Vec<TransferDetails>,
     /// All streams of the direction of the responses, by ID: requests, pushes, control.
     pub streams: Vec<StreamSummary>,
-    /// The frames of `timeline.frames`, each with the number of its packet, in less memory
-    /// ([`Detail::Arrivals`] and above).
+    /// The frames of `timeline.frames`, each with the number of its packet, in compact form ([`Detail::Arrivals`] and above).
     pub arrivals: PackedFrames,
-    /// Stream bytes in the direction of the requests, each once: uploads, and control streams.
+    /// Distinct stream bytes in the direction of the requests: uploads, and control streams.
     pub request_bytes: u64,
     /// The streams in that direction, by ID ([`Detail::Arrivals`] and above).
     pub request_streams: Vec<StreamSummary>,
     /// Their frames ([`Detail::Full`]).
     pub(crate) request_frames: Vec<StreamFrame>,
-    /// DATAGRAM frames that came and that went: when, and their bytes ([`Detail::Full`]).
+    /// DATAGRAM frames that arrived and that were sent: time and size ([`Detail::Full`]).
     pub(crate) datagrams: [Vec<(u64, u64)>; 2],
-    /// What packets that came and that went carried ([`Detail::Full`]).
+    /// The contents of packets that arrived and that were sent ([`Detail::Full`]).
     pub(crate) filled: [Filled; 2],
     /// The priority signals, in order.
     pub signals: Vec<PrioritySignal>,
-    /// Whether the server's log said why bytes came late or twice ([`crate::causes`]), so that nothing of it is a guess.
+    /// Whether the server's log showed why bytes arrived late or twice ([`crate::causes`]), so that there are no guesses.
     pub has_exact_causes: bool,
     /// Counts of the events that were read.
     pub counts: Counts,
     /// The faults of the log, and their repairs.
     pub repairs: Vec<Repair>,
-    /// What it says of packets.
+    /// The log's packets.
     pub packets: Option<PacketLog>,
-    /// What it says of the sender's recovery.
+    /// The sender's recovery.
     pub recovery: Option<Recovery>,
-    /// What it says of loss recovery beside packets and samples ([`Detail::Full`]).
+    /// Loss recovery events other than packets and samples ([`Detail::Full`]).
     pub(crate) recovery_events: RecoveryEvents,
     /// The limits of flow control that its side learned ([`Detail::Full`]).
     pub(crate) flow_control: Option<FlowControl>,
-    /// When the application gave the sender which bytes of each response, as time in microseconds and how far they go
-    /// ([`Detail::Order`] and above, a server's log).
+    /// The application's writes of each response, as time in microseconds and end offset ([`Detail::Order`] and above, in a
+    /// server's log).
     pub(crate) written: Option<BTreeMap<u64, Vec<(u64, u64)>>>,
-    /// What our server says of itself.
+    /// Our server's own statements.
     pub own_server: Option<OwnServer>,
     /// Its events one by one.
     pub events: Option<EventLog>,
 }
 
-/// What a log says of itself.
+/// A log's statements about itself.
 #[derive(Debug, Clone, Default)]
 pub struct Header {
     /// The log's own title.
@@ -100,9 +99,9 @@ pub struct Header {
     pub stack: Stack,
     /// The format, as the header names it (`file_schema`, or `qlog_version`).
     pub format: Option<String>,
-    /// How the file is cut into events.
+    /// How the file is divided into events.
     pub container: Container,
-    /// The wall clock at time 0, as text, when the header has it.
+    /// The wall clock at time 0, as text, if the header has it.
     pub start: Option<String>,
     /// The wall clock at time 0, in ms since 1970.
     pub(crate) started_ms: Option<f64>,
@@ -113,27 +112,27 @@ pub struct Header {
 pub struct SchedulerCall {
     /// When, on the log's clock.
     pub time_us: u64,
-    /// The call, or why it cannot be made.
+    /// The call, or why it is invalid.
     pub call: Result<Call, String>,
 }
 
 /// How much of a log to keep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// Streams and requests: memory for streams and their holes, not for the file's length. Metrics are not looked into, so that
+    /// Streams and requests: memory for streams and their holes, independent of the file's length. Metrics are not parsed, so
     /// damaged ones count as events.
     Summary,
-    /// And each STREAM frame, packed: about ten bytes a frame.
+    /// Also each STREAM frame, packed: about ten bytes per frame.
     Arrivals,
-    /// And what tells in which order a server should have sent: calls of its scheduler, what its application wrote, and the
-    /// longest round trip.
+    /// Also the data that shows in which order a server should have sent: its scheduler's calls, its application's writes, and
+    /// the longest round trip.
     Order,
-    /// And each STREAM frame by itself: 32 bytes a frame more.
+    /// Also each STREAM frame separately: 32 more bytes per frame.
     #[default]
     Frames,
     /// And packets, acknowledgements and recovery samples.
     Full,
-    /// And each event, with the frames of packets: for the report.
+    /// Also each event, with the frames of packets, for the report.
     Events,
 }
 
@@ -169,7 +168,7 @@ schedulers::named! {
     }
 }
 
-/// One stream in the direction of the responses, added up.
+/// One stream in the direction of the responses, summed.
 #[derive(Debug, Clone, Default)]
 pub struct StreamSummary {
     /// Its ID.
@@ -184,27 +183,26 @@ pub struct StreamSummary {
     pub first_us: u64,
     /// The last frame that brought new bytes.
     pub last_us: u64,
-    /// When all bytes up to the stream's end were readable; `None` if they never were, or the end
-    /// is unknown.
+    /// When all bytes up to the stream's end were readable; `None` if they never were, or the end is unknown.
     pub complete_us: Option<u64>,
-    /// Bytes that filled a hole, in a later packet than what came after the hole: lost, and sent again. In a sender's log
-    /// all bytes that were sent again.
+    /// Bytes that filled a hole, in a later packet than the data after the hole: lost and retransmitted. In a sender's log, all
+    /// retransmitted bytes.
     pub retransmitted_bytes: u64,
-    /// Bytes that filled a hole, in an earlier packet: overtaken on the way.
+    /// Bytes that filled a hole, in an earlier packet: overtaken in transit.
     pub reordered_bytes: u64,
-    /// Bytes that were already there when they came again: sent again in vain. `None` in a sender's log before its
-    /// acknowledgements have told ([`crate::causes::settle`]).
+    /// Bytes that had already arrived: retransmitted needlessly. `None` in a sender's log before its acknowledgements were
+    /// evaluated ([`crate::causes::settle`]).
     pub duplicate_bytes: Option<u64>,
     /// How the readable prefix grew.
     pub(crate) progress: Progress,
 }
 
-/// Something said about a priority.
+/// A priority signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrioritySignal {
     /// When.
     pub time_us: u64,
-    /// The stream it is about; for a push, the push ID.
+    /// The stream that it concerns; for a push, the push ID.
     pub element: u64,
     /// How it was said.
     pub how: SignalKind,
@@ -213,7 +211,7 @@ pub struct PrioritySignal {
 }
 
 impl PrioritySignal {
-    /// Whether it is about a stream, and not about a push.
+    /// Whether it concerns a stream, not a push.
     pub fn is_of_stream(&self) -> bool {
         self.how != SignalKind::PushUpdate
     }
@@ -230,7 +228,7 @@ pub enum SignalKind {
     Update,
     /// A `PRIORITY_UPDATE` frame about a push.
     PushUpdate,
-    /// The event `priority_updated`: what the logging side then went by.
+    /// The event `priority_updated`: the priority that the logging side then applied.
     Applied,
 }
 
@@ -241,7 +239,7 @@ pub struct Counts {
     pub records: u64,
     /// Records that are events.
     pub events: u64,
-    /// Events that no qlog schema known here names.
+    /// Events that are in no known qlog schema.
     pub unknown_events: u64,
     /// Records that could not be read.
     pub bad_records: u64,
@@ -251,36 +249,36 @@ pub struct Counts {
     pub packets_sent: u64,
     /// Packets by event.
     pub packets_received: u64,
-    /// Packets declared lost; an event may be about several.
+    /// Packets declared lost; one event may cover several.
     pub packets_lost: u64,
-    /// Whether the log's metrics count them, so that 0 means none. They do not say which packets they were.
+    /// Whether the log's metrics count them, so that 0 means none. They do not identify the packets.
     pub knows_losses: bool,
     /// Frames in packets, of any kind.
     pub packet_frames: u64,
     /// STREAM frames, both directions.
     pub stream_frames: u64,
-    /// Those of them that do not say how long they are.
+    /// STREAM frames without a stated length.
     pub frames_without_length: u64,
     /// Pieces of bodies over TCP, which count as STREAM frames.
     pub tcp_pieces: u64,
     /// Events of HTTP/3 frames.
     pub http_frames: u64,
-    /// Events of data handed between transport and application.
+    /// Events of data passed between transport and application.
     pub data_moved: u64,
     /// Events with congestion window, RTT or bytes in flight.
     pub recovery_events: u64,
 }
 
-/// One kind of thing that was wrong, and how often.
+/// One kind of fault, and its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Repair {
     /// The fault, and its repair.
     pub what: &'static str,
     /// How often.
     pub count: u64,
-    /// The first record (from 1) it concerned; 0 when it concerns the whole file.
+    /// The first affected record (from 1); 0 if the whole file is affected.
     pub first_record: u64,
-    /// Whether something in the log was left out, so that what is computed may be wrong.
+    /// Whether a part of the log was left out, so that computed results may be wrong.
     #[serde(skip)]
     pub leaves_out: bool,
 }
@@ -291,7 +289,7 @@ impl Trace {
         self.packets.as_ref().map_or(&[], |it| &it.all)
     }
 
-    /// Those of them to which this happened.
+    /// The packets with this event.
     pub fn packets_of(&self, event: PacketEvent) -> impl Iterator<Item = &Packet> + Clone {
         self.packets().iter().filter(move |it| it.event == event)
     }
@@ -311,7 +309,7 @@ impl Trace {
         self.packets.as_ref()?.handshake_us
     }
 
-    /// The 1-RTT packets of ours that were acknowledged; `None` if no acknowledgement was logged.
+    /// The acknowledged 1-RTT packets of this side; `None` if no acknowledgement was logged.
     pub(crate) fn acknowledged(&self) -> Option<&NumberRanges> {
         self.packets.as_ref()?.acknowledged.as_ref()
     }
@@ -321,8 +319,7 @@ impl Trace {
         self.samples().iter().filter_map(|it| Some((it.time_us, it.congestion_window_bytes?)))
     }
 
-    /// Its file, and which of the file's traces it is if there are several: `both.qlog #2`. What a terminal would obey is
-    /// replaced.
+    /// Its file, and its number in the file if there are several traces: `both.qlog #2`. Control characters are replaced.
     pub fn label(&self) -> String {
         let file = crate::short_texts::shown(&self.file, crate::limits::NAME_CHARACTERS);
         match self.number {
@@ -337,7 +334,7 @@ impl Trace {
         self.streams.get(place)
     }
 
-    /// Pushed responses that were not complete: refused, cancelled, reset, or not at their end when the log was.
+    /// Pushed responses that were not complete: refused, cancelled, reset, or unfinished at the end of the log.
     pub fn unfinished_pushes(&self) -> impl Iterator<Item = &Transfer> {
         let pushes = self.timeline.transfers.iter().zip(&self.details).filter(|it| it.1.pushed);
         pushes
@@ -357,7 +354,7 @@ impl Trace {
         format!("{all} distinct stream bytes ({responses} of responses, {requests} of requests)")
     }
 
-    /// What the texts of its header take in memory.
+    /// The memory used by its header's texts.
     pub(crate) fn text_bytes(&self) -> usize {
         let Header { title, stack, format, start, .. } = &self.header;
         [title, &stack.name, &stack.version, format, &self.connection, start]
@@ -366,26 +363,27 @@ impl Trace {
             .fold(self.file.len(), |sum, text| sum + text.len())
     }
 
-    /// Adds a kind of repair that was made `count` times, if it was.
+    /// Records a kind of repair that was made `count` times, unless that is 0.
     pub(crate) fn repair_all(&mut self, what: &'static str, count: u64) {
         if count > 0 {
             self.repairs.push(Repair { what, count, first_record: 0, leaves_out: false });
         }
     }
 
-    /// The same for something that was left out.
+    /// The same for omitted parts.
     pub(crate) fn leave_out_all(&mut self, what: &'static str, count: u64) {
         if count > 0 {
             self.repairs.push(Repair { what, count, first_record: 0, leaves_out: true });
         }
     }
 
-    /// What the log has and was left out, in a line that names the log; `None` if all was read.
+    /// The omitted parts of the log, in a line that names the log; `None` if everything was read.
     pub fn incomplete(&self) -> Option<String> {
         let left_out = self.repairs.iter().filter(|it| it.leaves_out);
         let left_out: Vec<String> = left_out.map(Repair::in_words).collect();
         let what = left_out.join("; ");
-        (!left_out.is_empty()).then(|| format!("{}: not all of it was read: {what}", self.label()))
+        (!left_out.is_empty())
+            .then(|| format!("{}: only part of it was read: {what}", self.label()))
     }
 
     /// Events whose body could not be read.
@@ -406,7 +404,7 @@ impl Trace {
         }
     }
 
-    /// Counts one more thing of this kind that was left out.
+    /// Counts one more omitted part of this kind.
     pub(crate) fn leave_out(&mut self, what: &'static str, record: u64) {
         self.repair(what, record);
         for repair in self.repairs.iter_mut().filter(|repair| repair.what == what) {
@@ -414,7 +412,7 @@ impl Trace {
         }
     }
 
-    /// Takes over another trace's repair, unless this one has as many.
+    /// Adopts another trace's repair, unless this one has as many.
     pub(crate) fn merge_repair(&mut self, repair: Repair) {
         match self.repairs.iter_mut().find(|own| own.what == repair.what) {
             Some(own) if own.count >= repair.count => {}
@@ -423,7 +421,7 @@ impl Trace {
         }
     }
 
-    /// Takes one repair of this kind back.
+    /// Removes one repair of this kind.
     pub(crate) fn take_back(&mut self, what: &'static str) {
         if let Some(repair) = self.repairs.iter_mut().find(|repair| repair.what == what) {
             repair.count = repair.count.saturating_sub(1);
@@ -433,7 +431,7 @@ impl Trace {
 }
 
 impl Repair {
-    /// What was repaired, how many times if more than once, and where if known.
+    /// The repair, its number if more than one, and its place if known.
     pub fn in_words(&self) -> String {
         let times = (self.count > 1).then(|| format!("{} times", self.count));
         let place = match (self.first_record, self.count) {

@@ -1,4 +1,4 @@
-//! Numbers in as few bytes as they need (LEB128): for the page's columns, and for frames in memory.
+//! Numbers in as few bytes as possible (LEB128): for the page's columns, and for frames in memory.
 
 /// 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
 pub fn zigzag(value: i64) -> u64 {

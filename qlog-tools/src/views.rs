@@ -3,17 +3,17 @@
 use crate::metrics::{Completions, Unmeasured};
 use crate::trace::{Trace, Vantage};
 
-/// A view and why it is not possible, if it is not.
+/// A view, and the reason if it is not possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// As the command that shows it is called.
+    /// The name of the command that shows it.
     pub name: &'static str,
-    /// What is missing.
+    /// The missing data.
     pub reason: Option<&'static str>,
 }
 
 const NO_FRAMES: &str = "no STREAM frames logged";
-const NO_FRAMES_AT_ALL: &str = "no STREAM frames logged: its packets are logged without what was in them, as quinn does; \
+const NO_FRAMES_AT_ALL: &str = "no STREAM frames logged: its packets are logged without their frames, as quinn does; \
      only a log of the other end, or of another stack, can tell";
 const NO_STREAM_DATA: &str = "no STREAM frames logged: its packets carried other frames only";
 const NO_LENGTHS: &str =
@@ -24,18 +24,18 @@ const NO_BODIES: &str =
 const NO_TRANSFERS: &str = "no request streams in the log";
 const UNFINISHED: &str = "no response finished";
 const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's, or both";
-const IN_ORDER: &str = "TCP hands bytes over in order, so the log does not tell which of them waited for a lost packet: compare \
+const IN_ORDER: &str = "TCP hands bytes over in order, so the log does not show which of them waited for a lost packet: compare \
      loads over several versions of HTTP";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
-pub(crate) const CLIENTS: &str = "a client's log says what arrived, not what held the server back: name the server's log, \
-     or say whose it is with --vantage";
-pub(crate) const BETWEEN: &str = "a log from the network says what passed there, not what held the server back: name the \
-     server's log, or say whose it is with --vantage";
-pub(crate) const WHOSE: &str = "the log does not say which side wrote it: say it with --vantage";
+pub(crate) const CLIENTS: &str = "a client's log shows what arrived, not what held the server back: name the server's log, \
+     or name its side with --vantage";
+pub(crate) const BETWEEN: &str = "a log from the network shows what passed there, not what held the server back: name the \
+     server's log, or name its side with --vantage";
+pub(crate) const WHOSE: &str = "the log does not show which side wrote it: name it with --vantage";
 pub(crate) const NO_SENT: &str = "no sent packets logged";
 pub(crate) const NO_SIGNALS: &str = "no priorities in the log (HTTP/3 headers or PRIORITY_UPDATE)";
 
-/// What the log lacks, in words; empty when nothing does.
+/// The data that the log lacks, in words; empty if nothing.
 pub fn missing(trace: &Trace) -> Vec<&'static str> {
     let counts = &trace.counts;
     let lacks = [
@@ -102,7 +102,7 @@ pub fn why_not(trace: &Trace, view: &str) -> Option<&'static str> {
     views(trace).into_iter().find(|it| it.name == view).and_then(|it| it.reason)
 }
 
-/// Why no stream can be shown; `None` when some can.
+/// Why no stream can be shown; `None` if some can.
 pub fn no_streams(trace: &Trace) -> Option<&'static str> {
     let counts = &trace.counts;
     let packets = counts.packets_sent + counts.packets_received;
@@ -125,15 +125,15 @@ pub fn unusable(trace: &Trace) -> Option<String> {
     Some(format!("{}: {cause}", trace.label()))
 }
 
-/// Why a client's log does not tell which bytes waited for earlier ones; `None` when it does.
+/// Why a client's log does not show which bytes waited for earlier ones; `None` if it does.
 pub fn no_waits(trace: &Trace) -> Option<&'static str> {
     no_streams(trace).or((trace.counts.tcp_pieces > 0).then_some(IN_ORDER))
 }
 
-/// Stacks that have no event for what they declare lost; quiche's newer metrics count it all the same.
+/// Stacks without an event for lost packets; quiche's newer metrics count them all the same.
 const WITHOUT_LOSSES: [&str; 2] = ["quiche", "utmost"];
 
-/// How many packets were declared lost; `None` where the stack does not log that, which a sender's retransmissions tell too.
+/// The number of packets declared lost; `None` if the stack does not log that, which a sender's retransmissions also reveal.
 pub fn packets_lost(trace: &Trace) -> Option<u64> {
     let lost = trace.counts.packets_lost;
     let is_silent =
@@ -146,7 +146,7 @@ pub fn packets_lost(trace: &Trace) -> Option<u64> {
 pub fn losses(trace: &Trace, words: &str) -> String {
     let Some(lost) = packets_lost(trace) else { return "losses not logged".to_owned() };
     let counted = if trace.counts.knows_losses && lost > 0 {
-        " (its metrics count them, and do not say which)"
+        "(its metrics count them, but do not number them)"
     } else {
         ""
     };
@@ -157,7 +157,7 @@ fn has_sent_again(trace: &Trace) -> bool {
     trace.streams.iter().any(|stream| stream.retransmitted_bytes > 0)
 }
 
-/// Whether its STREAM frames do not say how long they are, as mvfst's newer logs do not.
+/// Whether its STREAM frames lack lengths, as in mvfst's newer logs.
 fn has_no_lengths(trace: &Trace) -> bool {
     trace.counts.frames_without_length > 0 && trace.unique_stream_bytes() == 0
 }
@@ -231,7 +231,7 @@ mod tests {
         };
         assert_eq!(of("quic-go", Vantage::Server, 0, 0), "0 lost");
         assert_eq!(of("quic-go", Vantage::Server, 0, 500), "losses not logged");
-        // What a client saw again its server sent again.
+        // Repeated bytes at a client were retransmitted by its server.
         assert_eq!(of("quic-go", Vantage::Client, 0, 500), "0 lost");
         assert_eq!(of("quiche", Vantage::Client, 0, 0), "losses not logged");
         assert_eq!(of("quiche", Vantage::Server, 8, 500), "8 lost");
@@ -243,7 +243,7 @@ mod tests {
         trace.counts.knows_losses = true;
         assert_eq!(losses(&trace, "lost"), "0 lost");
         trace.counts.packets_lost = 8;
-        let expected = "8 lost (its metrics count them, and do not say which)";
+        let expected = "8 lost(its metrics count them, but do not number them)";
         assert_eq!(losses(&trace, "lost"), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! A study as one HTML file that needs nothing else: no script, no network.
+//! A study as one self-contained HTML file: no script, no network.
 
 mod film;
 mod page;
@@ -18,36 +18,36 @@ use serde::Serialize;
 pub struct Comparison {
     /// The report's heading.
     pub title: String,
-    /// What the loads answer, a sentence each, the most important one first; empty: they were not asked.
+    /// The answers from the loads, a sentence each, the most important one first; empty if there was no question.
     pub answers: Vec<String>,
     /// The conditions, a sentence each: engine, network, buffers, seeds.
     pub conditions: Vec<String>,
-    /// The scheme that speedups are relative to.
+    /// The baseline of speedups.
     pub baseline: String,
     /// The metric that speedups compare.
     pub metric: &'static Metric,
-    /// Versions, arguments, machine: printed as it is.
+    /// Versions, arguments, machine: printed unchanged.
     pub provenance: serde_json::Value,
-    /// One row a scheme and setting, the rows of a setting one after another.
+    /// One row for each scheme and setting, ordered by setting.
     pub schemes: Vec<SchemeRow>,
     /// Figures over all pages.
     pub figures: Vec<NamedFigure>,
-    /// Why not every page has its figures; empty if all have.
+    /// Why some pages lack figures; empty if none does.
     pub omitted: String,
-    /// The pages, in order. One without figures is a line in a table.
+    /// The pages, in order. A page without figures is a line in a table.
     pub pages: Vec<PageComparison>,
 }
 
-/// What came of pushes, on average over loads.
+/// The results of pushes, means over loads.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PushMeans {
     /// Promises whose responses the page used.
     pub taken: f64,
     /// Promises that the client refused.
     pub refused: f64,
-    /// Those of them that came after the client had requested the resource.
+    /// Pushes that arrived after the client had requested the resource.
     pub late: f64,
-    /// Bytes that were pushed and not used.
+    /// Pushed bytes that were not used.
     pub wasted_bytes: f64,
 }
 
@@ -56,11 +56,11 @@ pub struct PushMeans {
 pub struct PageComparison {
     /// The page.
     pub name: String,
-    /// The scheme that speedups are relative to.
+    /// The baseline of speedups.
     pub baseline: String,
     /// Its resources in a sentence.
     pub resources: String,
-    /// One row a run.
+    /// One row for each run.
     pub rows: Vec<Row>,
     /// The ribbons, if drawn.
     pub ribbons: Option<Figure>,
@@ -77,21 +77,20 @@ pub struct Row {
     pub metrics: Measured,
     /// From the first request to the last completion, in ms.
     pub duration_ms: Option<f64>,
-    /// The middle half of the compared metric above the fold, where there are several loads; the metrics are then
+    /// The middle half of the compared metric above the fold, if there are several loads; the metrics are then
     /// medians.
     pub atf_spread: Option<[f64; 2]>,
     /// Against the baseline.
     pub speedup: BySet,
-    /// ATF index divided by its lower bound; 1 is as good as can be.
+    /// ATF index divided by its lower bound; 1 is the best possible.
     pub regret: Option<f64>,
-    /// Whether an order that was searched for is proven to be the best or the worst.
+    /// Whether the order from a search is proven to be the best or the worst.
     pub proven: Option<bool>,
     /// Why a number is missing.
     pub note: Option<String>,
 }
 
-/// A drawing with its words and numbers. The SVG goes into the report as it is, so it must be
-/// one of this crate's.
+/// A drawing with its text and numbers. The SVG is inserted unchanged, so it must come from this crate.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Figure {
     /// Its name.
@@ -102,9 +101,9 @@ pub struct Figure {
     pub caption: String,
     /// Beside it.
     pub table: Table,
-    /// Under which conditions its numbers were measured.
+    /// The conditions under which its numbers were measured.
     pub conditions: String,
-    /// The same figure for a paper, if it was asked for.
+    /// The same figure for a paper, if requested.
     #[serde(skip)]
     pub print: Option<String>,
 }
@@ -119,7 +118,7 @@ pub struct NamedFigure {
 }
 
 impl Figure {
-    /// Draws a figure for a screen, and, if `sheet` is a paper's, for that too.
+    /// Draws a figure for a screen and, if `sheet` is a paper's, also for the paper.
     pub fn of(drawing: &impl Drawing, sheet: &Sheet) -> Self {
         let screen = Sheet { style: FigureStyle::Screen, ..sheet.clone() };
         Self {

@@ -1,4 +1,4 @@
-//! Reports that need nothing else than themselves: pages about logs and studies, and a log's figures as single pictures.
+//! Self-contained reports: pages about logs and studies, and a log's figures as single pictures.
 
 pub mod comparison;
 mod limits;

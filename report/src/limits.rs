@@ -1,6 +1,6 @@
 //! Limits on what a page shows of a log.
 
-/// Event names that the report offers for each log.
+/// The most event names that the report offers for each log.
 pub(crate) const SHOWN_EVENT_NAMES: usize = 60;
 /// Characters of a priority with its changes in the report.
 pub(crate) const SHOWN_PRIORITY_CHARACTERS: usize = 120;

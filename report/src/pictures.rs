@@ -1,4 +1,5 @@
-//! The figures of a log's report as single pictures: the whole connection, for papers and for the command line.
+//! The figures of a log's report as single pictures: the whole connection, for papers and for the command
+//! line.
 
 mod band;
 mod congestion;
@@ -22,12 +23,12 @@ use qlog_tools::page_resources::PageResource;
 const LEFT: f64 = 240.0;
 const RIGHT: f64 = 1160.0;
 const TOP: f64 = 42.0;
-/// Below the plot: the ticks and the axis' title.
+/// The height below the plot: the ticks and the axis' title.
 const BOTTOM: f64 = 44.0;
-/// The prefix of pattern IDs; the figures are files of their own.
+/// The prefix of pattern IDs; each figure is a separate file.
 const ID: &str = "still";
 
-/// Each figure that the log allows: its name, and the SVG. More columns than pixels are never drawn.
+/// Each figure that the log allows: its name, and the SVG. Never draws more columns than pixels.
 pub fn pictures(recording: &Recording) -> Vec<(&'static str, String)> {
     let mut figures = Vec::new();
     if !recording.frames.is_empty() {
@@ -49,7 +50,7 @@ pub fn pictures(recording: &Recording) -> Vec<(&'static str, String)> {
     figures
 }
 
-/// A plot with time across: title, axis, and where times are.
+/// A plot with time across: title, axis, and the mapping of times.
 struct Plot {
     svg: Svg,
     title: String,
@@ -57,7 +58,7 @@ struct Plot {
     end_us: u64,
     across: Across,
     paints: Paints,
-    /// What the legend takes below the axis.
+    /// The height of the legend below the axis.
     legend: f64,
 }
 
@@ -91,7 +92,7 @@ impl Plot {
         to_usize(self.x(time_us) - LEFT)
     }
 
-    /// A mark in each pixel column that has one of these times, from `left` of it on.
+    /// Draws a mark in each pixel column that has one of these times, starting `left` of it.
     fn marks(
         &mut self,
         times_us: impl Iterator<Item = u64>,
@@ -107,7 +108,7 @@ impl Plot {
         }
     }
 
-    /// A line of the grid behind the plot.
+    /// Draws a grid line behind the plot.
     fn grid(&mut self, y: f64) {
         self.svg.path(
             &format!("M{LEFT} {}H{RIGHT}", number(y)),
@@ -116,13 +117,13 @@ impl Plot {
         );
     }
 
-    /// A line of the plot as the legend explains it.
+    /// Draws a line of the plot for the legend.
     fn key(&mut self, left: f64, middle: f64, colour: &str, dash: &str, name: &str) {
         self.line(&[(left, middle), (left + 24.0, middle)], colour, dash);
         self.svg.text(left + 30.0, middle + 4.0, SMALL, name);
     }
 
-    /// A label to the left of the plot.
+    /// Draws a label to the left of the plot.
     fn label(&mut self, baseline: f64, text: &str) {
         self.svg.text(LEFT - 8.0, baseline, SMALL.end(), text);
     }
@@ -132,7 +133,7 @@ impl Plot {
         self.svg.rect(area, &format!(r#"fill="{}""#, self.paints.of(Some(place % LOOKS))));
     }
 
-    /// The streams with their looks, below the axis.
+    /// Draws the streams with their looks, below the axis.
     fn draw_legend(&mut self, recording: &Recording) {
         let (mut resources, mut paints) = (Vec::new(), Vec::new());
         for (place, stream) in recording.streams.iter().enumerate() {
@@ -154,7 +155,7 @@ impl Plot {
         self.x(self.end_us)
     }
 
-    /// A line through points on the plot.
+    /// Draws a line through points on the plot.
     fn line(&mut self, points: &[(f64, f64)], colour: &str, dash: &str) {
         if points.is_empty() {
             return;

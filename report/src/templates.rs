@@ -3,10 +3,10 @@
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, HtmlEscape, Value};
 
-/// Fills in a template of this crate; names that end with `.html` escape what is filled in.
+/// Renders a template of this crate; in names that end with `.html`, values are escaped.
 ///
 /// # Panics
-/// If the template is wrong: it is part of the program, and tests render each.
+/// Panics if the template is wrong: templates are part of the program, and tests render each.
 pub(crate) fn render(name: &str, template: &str, view: Value) -> String {
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     let mut environment = Environment::new();
@@ -16,7 +16,7 @@ pub(crate) fn render(name: &str, template: &str, view: Value) -> String {
     page.expect("the template asks for nothing that is missing")
 }
 
-/// A text in which what stands between backticks is code.
+/// A text in which parts between backticks are code.
 #[expect(clippy::needless_pass_by_value, reason = "filters own their arguments")]
 fn with_code(text: String) -> Value {
     let is_paired = text.matches('`').count().is_multiple_of(2);

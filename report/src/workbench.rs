@@ -1,4 +1,5 @@
-//! The files of the workbench: its pages, their style sheet, and their scripts, which ask the program that serves them.
+//! The files of the workbench: its pages, their style sheet, and their scripts, which send requests to the program
+//! that serves them.
 
 /// A file's name, its type and its text.
 type File = (&'static str, &'static str, &'static str);
@@ -6,7 +7,7 @@ type File = (&'static str, &'static str, &'static str);
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// A macro, so that a script's name is written once.
+/// A macro, so that each script's name is written only once.
 macro_rules! scripts {
     ($($name:literal),* $(,)?) => {
         [$(($name, SCRIPT, include_str!(concat!("../templates/workbench/", $name)))),*]
@@ -55,7 +56,7 @@ mod tests {
         }
         for (name, _, text) in PAGES.iter().chain(&SCRIPTS) {
             assert!(!text.contains("//cdn") && !text.contains("https://"), "{name}");
-            // A browser does not load the types in comments.
+            // Browsers do not load types in comments.
             let code = text.lines().filter(|it| !it.starts_with("/** @import "));
             for imported in code.filter_map(|it| it.split("from \"./").nth(1)) {
                 let imported = imported.split('"').next().unwrap_or_default();

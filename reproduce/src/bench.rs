@@ -45,7 +45,7 @@ pub(crate) struct Case {
     pub(crate) send_buffer_bytes: u64,
     /// The client's options: cookies, cache.
     pub(crate) client: client::Options,
-    /// The client was there before: its requests go with its first packet.
+    /// The client has been there before: its requests are sent with its first packet.
     pub(crate) returning: bool,
     /// The client loads this page first, on the same connection.
     pub(crate) before: Option<Before>,
@@ -65,7 +65,7 @@ pub(crate) struct Before {
 
 pub(crate) type Field = (&'static str, String);
 
-/// How long downloads are watched after their end: what is on its way arrives.
+/// How long downloads are watched after their end: what is in flight arrives.
 const LINGER_MS: f64 = 10_000.0;
 
 /// Stream bytes of a full packet of 1350.

@@ -29,9 +29,9 @@ pub(crate) struct Downloads {
     pub(crate) logs_window: bool,
     /// How the client takes part in stream migration, if [`Options::migration`] is on.
     pub(crate) migrating: Migrating,
-    /// When the client closes its connection, with all that is under way.
+    /// When the client closes its connection, with everything in progress.
     pub(crate) close_ms: Option<f64>,
-    /// Bytes that the client accepts before it has read them, and so the most that can be under way.
+    /// Bytes that the client accepts before it has read them, and therefore the maximum in flight.
     pub(crate) receive_bytes: u64,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Download {
     pub(crate) kind: Kind,
     /// The time at which the client cancels it.
     pub(crate) cancel_ms: Option<f64>,
-    /// It is there for others to meet: the run ends once those are complete.
+    /// It is only there to compete with others: the run ends once those are complete.
     pub(crate) is_background: bool,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Downloaded {
     pub(crate) sent: Vec<Sent>,
     /// The server's congestion window in bytes, whenever it changed, if it was wanted.
     pub(crate) window: Vec<(f64, f64)>,
-    /// Bytes that arrived after cancels, if they were asked for.
+    /// Bytes that arrived after cancels, if they were requested.
     pub(crate) tail: Option<Tail>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Downloaded {
 pub(crate) struct Sent {
     pub(crate) at_ms: f64,
     pub(crate) bytes: u64,
-    /// The time of its arrival; `None`: it was lost.
+    /// The time of its arrival; `None` if it was lost.
     pub(crate) arrived_ms: Option<f64>,
 }
 
@@ -101,7 +101,7 @@ impl Download {
 }
 
 impl Downloads {
-    /// Downloads of a client that keeps all it gets on one connection, without logs.
+    /// Downloads of a client that keeps everything it receives on one connection, without logs.
     pub(crate) fn new(options: Options, network: Network, requests: Vec<Download>) -> Self {
         let migrating = Migrating::default();
         let receive_bytes = RECEIVE_BYTES;
@@ -116,8 +116,8 @@ impl Downloads {
         }
     }
 
-    /// Runs the downloads, until every one is complete or cancelled. If none goes on, what is on its way may arrive for
-    /// `linger_ms` longer.
+    /// Runs the downloads until every one is complete or cancelled. If none continues, data in flight may arrive for `linger_ms`
+    /// longer.
     pub(crate) fn run(
         &self,
         identity: &Identity,
@@ -147,7 +147,7 @@ impl Downloads {
     }
 }
 
-/// Downloads under way.
+/// Downloads in progress.
 struct Running<'a> {
     requests: &'a [Download],
     close_ms: Option<f64>,
@@ -254,7 +254,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Whether all connections are there that the client opens before its first request.
+    /// Whether all connections exist that the client opens before its first request.
     fn is_ready(&mut self, migrating: Migrating) -> bool {
         let destinations = &mut self.client.destinations;
         if migrating.keeps_spare && destinations.open() == 0 && !destinations.is_opening() {

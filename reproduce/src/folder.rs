@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Writes `reproduction` into `folder`, which is made where it is missing.
+/// Writes `reproduction` into `folder`, which is created if it is missing.
 pub fn write(reproduction: &Reproduction, folder: &Path) -> Result<(), FileError> {
     std::fs::create_dir_all(folder).map_err(FileError::at(folder))?;
     let files = [
@@ -22,7 +22,7 @@ pub fn write(reproduction: &Reproduction, folder: &Path) -> Result<(), FileError
     Ok(())
 }
 
-/// The format of `NAME.manifest.json`. Those that were kept before it had one do not name it.
+/// The format of `NAME.manifest.json`. Manifests that were kept before it had one do not name it.
 const MANIFEST_FORMAT: &str = "utmost-reproduction-manifest/1";
 
 /// How a reproduction was made, as a file.
@@ -75,7 +75,7 @@ impl Reproduction {
     }
 }
 
-/// The columns of a table that not every experiment has.
+/// The columns of a table that only some experiments have.
 struct Columns {
     interval: bool,
     model: bool,

@@ -1,7 +1,7 @@
 //! Published tables and figures, made again: ours beside theirs, and each deviation explained.
 //!
-//! One file an experiment, a row of [`EXPERIMENTS`] each. Published values are typed once, with their pages, in the
-//! files `published.rs`; a tolerance is fixed before it is measured and never moved until it holds.
+//! One file per experiment, and one row of [`EXPERIMENTS`] each. Published values are typed once, with their pages,
+//! in the files `published.rs`; a tolerance is fixed before it is measured and never adjusted until it holds.
 
 mod as_published;
 mod bench;
@@ -76,7 +76,7 @@ pub struct Setting {
     pub pages: Vec<Arc<Page>>,
     /// Loads at a time.
     pub jobs: usize,
-    /// Loads of each case, on engine `stack`; `None`: as many as the publication had.
+    /// Loads of each case, on engine `stack`; `None`: as many as in the publication.
     pub runs: Option<usize>,
 }
 
@@ -175,7 +175,7 @@ impl Experiment {
         })
     }
 
-    /// Carries it out; `program` is the provenance of what runs it.
+    /// Carries it out; `program` is the provenance of the program that runs it.
     pub fn run(&self, setting: &Setting, program: Value) -> Result<Reproduction, ReproduceError> {
         let found = (self.run)(setting)?;
         if let Some(row) = found.rows.iter().find(|row| !row.verdicts.source_meets_itself) {

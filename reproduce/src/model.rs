@@ -30,11 +30,11 @@ pub(crate) struct Load<'a> {
     pub(crate) path: Path,
     pub(crate) window: Window,
     pub(crate) gate: Gate,
-    /// Bytes that are committed to an order before they go.
+    /// Bytes that are committed to an order before they are sent.
     pub(crate) buffer_bytes: f64,
-    /// Bytes that may leave before the client has answered, and so validated its address (RFC 9000, 8.1).
+    /// Bytes that may be sent before the client has answered, and so validated its address (RFC 9000, 8.1).
     pub(crate) first_flight_bytes: f64,
-    /// By resource: lower goes first; equal ones in the order of their requests and promises.
+    /// By resource: lower is sent first; equal ones in the order of their requests and promises.
     pub(crate) ranks: Vec<u8>,
 }
 
@@ -76,15 +76,15 @@ impl<'a> Load<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// A request came, or a push was promised.
+    /// A request arrived, or a push was promised.
     Opened(usize),
     /// The server has the response.
     Ready(usize),
-    /// A packet came at the client.
+    /// A packet arrived at the client.
     Arrived(usize, f64),
-    /// The client's word of it came.
+    /// The client's acknowledgement of it arrived.
     Acknowledged(usize, f64),
-    /// The client's answer to the first flight came.
+    /// The client's answer to the first flight arrived.
     Validated,
 }
 
@@ -233,7 +233,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Without a buffer nothing is committed before it goes.
+    /// Without a buffer nothing is committed before it is sent.
     fn uncommit(&mut self) {
         if self.load.buffer_bytes <= 0.0 {
             for (item, bytes) in self.buffer.drain(..) {

@@ -23,7 +23,7 @@ pub struct Row {
     pub interval: Option<Interval>,
     /// The published value; null if the publication has words only.
     pub published: Option<f64>,
-    /// The value of a model of our own, if there is one.
+    /// The value of our own model, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<f64>,
     /// The table of the publication, if there are several.
@@ -34,7 +34,7 @@ pub struct Row {
     pub cell: Option<Cell>,
     /// The verdicts on ours; none on a row that is shown for comparison.
     pub verdicts: Verdicts,
-    /// The one who sets the conditions that are added next.
+    /// The authority for the conditions that are added next.
     #[serde(skip)]
     pub(super) authority: Authority,
     /// The publication's words, and why ours deviates, if it does.
@@ -51,7 +51,7 @@ pub struct Cell {
 }
 
 impl Row {
-    /// Our value with two decimals, or with as many more as tell it from the limits of its conditions.
+    /// Our value with two decimals, or with as many more as distinguish it from the limits of its conditions.
     pub fn ours_text(&self) -> Option<String> {
         self.ours.map(|ours| self.text_from(ours, 2))
     }
@@ -71,7 +71,7 @@ impl Row {
         }
     }
 
-    /// `ours` with the fewest decimals, at least `least`, that tell it from the limits of the row's conditions.
+    /// `ours` with the fewest decimals, at least `least`, that distinguish it from the limits of the row's conditions.
     pub(super) fn text_from(&self, ours: f64, least: usize) -> String {
         let words = self.verdicts.all().flat_map(|it| it.condition.split([' ', ';']));
         let limits: Vec<f64> = words.filter_map(|it| it.parse().ok()).collect();
@@ -108,7 +108,7 @@ impl Row {
         }
     }
 
-    /// The same of a value with an interval.
+    /// The same for a value with an interval.
     pub(super) fn estimated(
         id: impl Into<String>,
         metric: impl Into<String>,
@@ -142,7 +142,7 @@ impl Row {
         self.must(format!("{least} to {most}"), |it| (least..=most).contains(&it))
     }
 
-    /// The interval of our value. It must be there before the conditions.
+    /// The interval of our value. It must be set before the conditions.
     pub(super) fn interval(self, interval: Option<Interval>) -> Self {
         assert!(self.verdicts.hold().is_none(), "{}: an interval after a condition", self.id);
         Self { interval: interval.map(|it| it.map(rounded)), ..self }
@@ -165,7 +165,7 @@ impl Row {
         Self { table: Some(table), ..self }
     }
 
-    /// Adds a condition. An unknown value fails. The interval, the published and the model's value must be there before.
+    /// Adds a condition. An unknown value fails. The interval, the published and the model's value must be set before.
     pub(super) fn must(mut self, what: String, holds: impl Fn(f64) -> bool) -> Self {
         let Self { ours, interval, published, model, .. } = self;
         let values = Values { ours, interval, published, model };
@@ -212,7 +212,7 @@ impl Row {
         if self.verdicts.fail() { self.and_note(reason) } else { self }
     }
 
-    /// Says of a measurement under cubic that the transport's differs from the standard.
+    /// Notes for a measurement under cubic that the transport's differs from the standard.
     pub(super) fn under(self, control: CongestionControl) -> Self {
         if control == CongestionControl::Cubic { self.and_note(CUBIC) } else { self }
     }

@@ -6,7 +6,7 @@ use corpus::page::{Event, Origin, PageResource, Script, Source, SourceKind, Trig
 use schedulers::Kind;
 use std::sync::Arc;
 
-/// A kilobyte of the source: its formulas come closest to what it prints with 1024 bytes.
+/// A kilobyte of the source: its formulas are closest to the printed values with 1024 bytes.
 pub(crate) const KB: u64 = 1024;
 
 /// A page: the document first.
@@ -40,7 +40,7 @@ pub(crate) enum Found {
 }
 
 impl Sketch {
-    /// A page of a document only.
+    /// A page with only a document.
     pub(crate) fn new(name: impl Into<String>, html_bytes: u64) -> Self {
         let html = Item {
             path: "/".into(),

@@ -29,7 +29,7 @@ pub struct Line {
 /// A value, to four decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The value; null where there is none.
+    /// The value; null if there is none.
     pub value: Option<f64>,
     /// Its 95 % interval, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,17 +1,17 @@
-//! The conditions of a row: conditions by the publication, by a model of our own, and of ours alone, each with its verdict.
+//! The conditions of a row: by the publication, by our own model, and our own requirements, each with its verdict.
 
 use lab::study::statistics::Interval;
 use serde::Serialize;
 
-/// The one who sets a condition.
+/// The authority for a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Authority {
     /// The publication: its value, or its words.
     #[default]
     Source,
-    /// A model of ours of what was published.
+    /// Our model of the published result.
     Model,
-    /// Nobody else: what this project demands of itself.
+    /// No other authority: this project's own requirement.
     Requirement,
 }
 
@@ -44,7 +44,7 @@ pub struct Verdicts {
     pub model: Option<Verdict>,
     /// By a requirement of ours.
     pub requirement: Option<Verdict>,
-    /// Why the verdicts by source and model differ, as far as the three values tell; empty where they agree.
+    /// Why the verdicts by source and model differ, as far as the three values show; empty where they agree.
     pub difference: &'static str,
     /// Whether the model's value meets the publication's condition.
     #[serde(skip)]

@@ -1,7 +1,7 @@
-//! The calls made to a scheduler, and how logs hold them.
+//! The calls made to a scheduler, and their form in logs.
 //!
-//! A scheduler is a pure function of its calls. A log with all of them therefore explains why each packet
-//! went when it did, and a reader can make them again.
+//! A scheduler is a pure function of its calls. So a log with all of them explains why each packet
+//! was sent when it was, and a reader can repeat them.
 
 use crate::kind::Kind;
 use crate::resource::{FACTS, Resource};
@@ -12,9 +12,9 @@ use std::borrow::Cow;
 /// A call to a scheduler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
-    /// A new scheduler orders from now on. Responses under way are opened in it by the calls that follow.
+    /// A new scheduler takes over. The following calls open responses in progress in it.
     Start {
-        /// The scheme, with what followed its name.
+        /// The scheme, with its parameters and variant.
         scheme: String,
         /// Whether the scheduler also orders other connections of the client.
         in_group: bool,
@@ -69,7 +69,7 @@ impl Call {
         if matches!(self, Self::Start { .. }) { Self::START_EVENT } else { Self::EVENT }
     }
 
-    /// Makes the call. `Start` and `Pick` change nothing in an existing scheduler.
+    /// Makes the call. `Start` and `Pick` do not change an existing scheduler.
     pub fn make(&self, scheduler: &mut Scheduler) {
         match self {
             Self::Open(stream, resource) => scheduler.open(*stream, resource),
@@ -139,7 +139,7 @@ fn signal_fields(signal: Signal) -> Vec<(&'static str, Value<'static>)> {
 
 const OPS: [&str; 7] = ["opened", "signalled", "ready", "blocked", "picked", "sent", "closed"];
 
-/// Reads a [`Call`] back from the fields of its event, in any order.
+/// Reconstructs a [`Call`] from the fields of its event, in any order.
 #[derive(Debug, Default)]
 pub struct CallReader {
     scheme: Option<String>,
@@ -158,7 +158,7 @@ pub struct CallReader {
 }
 
 impl CallReader {
-    /// Takes in a field, also one of an object within the event. Ignores unknown fields, and values of a
+    /// Reads a field, also one of an object within the event. Ignores unknown fields, and values of a
     /// type that the field never has.
     pub fn field(&mut self, name: &str, value: Value<'_>) {
         match value {
@@ -216,7 +216,7 @@ impl CallReader {
         }
     }
 
-    /// The call, or why it cannot be made; `None` if the fields do not form a known call.
+    /// The call, or why it is invalid; `None` if the fields do not form a known call.
     pub fn finish(self) -> Option<Result<Call, String>> {
         if self.op.is_some() {
             return Some(self.named());

@@ -5,11 +5,11 @@ use crate::{ClientHalf, PageGraph, schemes};
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
-/// Every row: the paper's eleven in its order, then the others. Some do not run by their plain name:
+/// Every scheme: the paper's eleven in its order, then the others. Some cannot run by their plain name:
 /// [`Scheme::needs`].
 pub static REGISTRY: LazyLock<Vec<Scheme>> = LazyLock::new(schemes::all);
 
-/// Every scheme that runs by its plain name on any page or none: what `all` stands for.
+/// Every scheme that can run by its plain name on any page, or without one: the meaning of `all`.
 pub static SCHEMES: LazyLock<Vec<Scheme>> = LazyLock::new(|| {
     REGISTRY.iter().filter(|scheme| scheme.needs == Needs::Nothing).cloned().collect()
 });
@@ -19,14 +19,14 @@ pub fn paper_schemes() -> &'static [Scheme] {
     &SCHEMES[..schemes::PAPER_SCHEMES]
 }
 
-/// The schemes that can be found by name: the built-in ones, and a caller's own, which go first.
+/// The schemes that can be found by name: the caller's own, which have precedence, and the built-in ones.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     own: Vec<Scheme>,
 }
 
 impl Catalogue {
-    /// The registry and `own`.
+    /// The built-in schemes and `own`.
     pub fn with(own: Vec<Scheme>) -> Self {
         Self { own }
     }
@@ -37,7 +37,7 @@ impl Catalogue {
     }
 
     /// Finds a scheme by its name, which parameters (`:`), a variant (`@`), and `@guard` or `@guard:PACKETS`
-    /// ([`Scheme::guard`]) may follow. What it gives can be built; a scheme that needs a page is
+    /// ([`Scheme::guard`]) may follow. The result can always be built; for a scheme that needs a page, returns
     /// [`SchemeError::NeedsPage`].
     pub fn find(&self, name: &str) -> Result<Scheme, SchemeError> {
         let scheme = self.parse(name)?;
@@ -45,8 +45,8 @@ impl Catalogue {
         Ok(scheme)
     }
 
-    /// As [`Catalogue::find`], for a caller that has pages: what it gives can be built once it is
-    /// [for a page](Scheme::for_page).
+    /// Like [`Catalogue::find`], for a caller that has pages: the result can be built once it is [for a
+    /// page](Scheme::for_page).
     pub fn find_for_page(&self, name: &str) -> Result<Scheme, SchemeError> {
         let scheme = self.parse(name)?;
         scheme.clone().for_page(&PageGraph::default()).try_halves()?;
@@ -64,7 +64,7 @@ pub fn find_page_scheme(name: &str) -> Result<Scheme, SchemeError> {
     Catalogue::default().find_for_page(name)
 }
 
-/// Under `@guard`, one of this many packets goes to the starved.
+/// Under `@guard`, one in this many packets goes to a starved stream.
 const GUARD_PACKETS: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
 
 impl Catalogue {
@@ -115,8 +115,7 @@ impl Scheme {
     }
 }
 
-/// The names among `names` that look most like `name`: within two edits and less than the name's own length, the nearest
-/// first.
+/// The most similar names: within two edits and less than the length of `name`, the nearest first.
 pub fn near_names<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = name.to_ascii_lowercase();
     let longest = wanted.chars().count().min(64);
@@ -128,7 +127,7 @@ pub fn near_names<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<S
     near.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Levenshtein's distance; of long names only the first 64 characters count.
+/// Levenshtein's distance; for long names, only the first 64 characters count.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(64).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

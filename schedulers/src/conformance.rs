@@ -1,7 +1,7 @@
-//! The rules that every scheduler keeps, whatever its scheme: checks of a scheme over any course of a connection.
+//! The rules for every scheduler, whatever its scheme: checks of a scheme over random courses of a connection.
 //!
-//! The tests of this crate run them over every scheme with courses that shrink when they fail; [`CHECKS`] runs them over
-//! one scheme with seeded courses.
+//! This crate's tests run them on every scheme with courses that shrink after a failure; [`CHECKS`] runs them on one
+//! scheme with seeded courses.
 
 mod course;
 
@@ -54,7 +54,7 @@ pub const CHECKS: [Check; 7] = [
 ];
 
 impl Check {
-    /// Plays `courses` courses of connections; an error says what went wrong in the first that breaks the rule.
+    /// Plays `courses` courses of connections; an error describes the first violation of the rule.
     pub fn run(&self, scheme: &Scheme, courses: u32) -> Result<(), String> {
         let mut chance = SplitMix64::new(0);
         (0..courses).try_for_each(|course| {
@@ -63,7 +63,7 @@ impl Check {
     }
 }
 
-/// Whatever the calls: a pick is an open and ready stream, and there is one if any stream is.
+/// Whatever the calls, a pick is an open and ready stream, and there is one if any stream is ready.
 pub fn packets_go_when_ready(scheme: &Scheme, acts: &[Act]) -> Result<(), String> {
     let mut scheduler = build(scheme)?;
     let mut open = BTreeMap::new();
@@ -96,7 +96,7 @@ pub fn calls_decide(scheme: &Scheme, acts: &[Act]) -> Result<(), String> {
     Ok(())
 }
 
-/// A page is sent whole: each response gets exactly its bytes, in no more packets than they need.
+/// A page is sent completely: each response gets exactly its bytes, in no more packets than they need.
 pub fn bytes_go_once(scheme: &Scheme, page: &[(Resource, u64)]) -> Result<(), String> {
     let mut scheduler = build(scheme)?;
     let mut left: BTreeMap<StreamId, u64> = BTreeMap::new();
@@ -107,7 +107,7 @@ pub fn bytes_go_once(scheme: &Scheme, page: &[(Resource, u64)]) -> Result<(), St
     }
     let packets: u64 = page.iter().map(|(_, bytes)| bytes.div_ceil(PACKET_BYTES)).sum();
     for _ in 0..packets {
-        let picked = scheduler.pick().ok_or("nobody was picked while bytes were left")?;
+        let picked = scheduler.pick().ok_or("no stream was picked while bytes were left")?;
         let rest = left.get_mut(&picked).filter(|rest| **rest > 0);
         let rest = rest.ok_or_else(|| format!("picked stream {}, which is complete", picked.0))?;
         let bytes = PACKET_BYTES.min(*rest);
@@ -123,7 +123,7 @@ pub fn bytes_go_once(scheme: &Scheme, page: &[(Resource, u64)]) -> Result<(), St
     }
 }
 
-/// Two who are alike in all but their IDs are never more than a packet apart, or go in sequence, either first.
+/// Two streams that differ only in their IDs are never more than a packet apart, or go in sequence, in either order.
 pub fn equals_are_equal(scheme: &Scheme, resource: &Resource) -> Result<(), String> {
     let mut scheduler = build(scheme)?;
     let resource = Resource { main: false, body_bytes: Some(1_000_000), ..*resource };
@@ -140,7 +140,7 @@ pub fn equals_are_equal(scheme: &Scheme, resource: &Resource) -> Result<(), Stri
     Err(format!("of two alike, {resource:?}, one sent {first} bytes and the other {second}"))
 }
 
-/// With a guard, a stream that stays ready sends, whatever the order.
+/// With a guard, a stream that stays ready gets its turn, whatever the order.
 pub fn nobody_starves(scheme: &Scheme) -> Result<(), String> {
     let mut scheduler = build(scheme)?;
     for id in 0..20 {
@@ -166,8 +166,8 @@ pub fn closed_stays_closed(scheme: &Scheme) -> Result<(), String> {
     }
 }
 
-/// A server that knows the resources chooses the order that a client's signals give a server that does not. A scheme that
-/// no client can signal keeps this rule, too.
+/// A server that knows the resources chooses the same order as one that knows only the client's signals. Schemes that no
+/// client can signal satisfy this rule trivially.
 pub fn signals_say_the_order(scheme: &Scheme, slots: &[Slot]) -> Result<(), String> {
     let client = match scheme.client_half() {
         Ok(client) => client,
@@ -200,13 +200,13 @@ fn build(scheme: &Scheme) -> Result<Scheduler, String> {
     Scheduler::build(scheme).map_err(|error| error.to_string())
 }
 
-/// The scheme with a guard, if it has none.
+/// The scheme with a guard, unless it has one.
 fn guarded(scheme: &Scheme) -> Scheme {
     let guard = scheme.guard.or(NonZeroU32::new(3));
     Scheme { guard, ..scheme.clone() }
 }
 
-/// Sends `packets` packets from streams that never end; the bytes that each sent.
+/// Sends `packets` packets from endless streams; returns each stream's bytes.
 fn shares(scheduler: &mut Scheduler, packets: u32) -> BTreeMap<StreamId, u64> {
     let mut bytes = BTreeMap::new();
     for _ in 0..packets {
@@ -217,7 +217,7 @@ fn shares(scheduler: &mut Scheduler, packets: u32) -> BTreeMap<StreamId, u64> {
     bytes
 }
 
-/// The stream that sends in each slot. The server knows the resources, or `client` tells it their places.
+/// The stream that sends in each slot. The server knows the resources, or `client` signals their places.
 pub fn order(
     scheme: &Scheme,
     mut client: Option<Box<dyn ClientHalf>>,

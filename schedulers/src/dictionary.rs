@@ -18,8 +18,8 @@ pub(crate) enum Item<'a> {
 pub(crate) struct Dictionary<'a>(Vec<(&'a str, Item<'a>)>);
 
 impl<'a> Dictionary<'a> {
-    /// Reads a field; `None` if any part of it is malformed: then the whole field is ignored
-    /// (RFC 8941, section 4.2).
+    /// Parses a field; `None` if any part of it is malformed, because then the whole field is
+    /// ignored (RFC 8941, section 4.2).
     pub(crate) fn parse(field: &'a [u8]) -> Option<Self> {
         let text = std::str::from_utf8(field).ok().filter(|it| it.is_ascii())?;
         let mut input = Input(text.trim_matches(' '));
@@ -70,7 +70,7 @@ impl<'a> Dictionary<'a> {
     }
 }
 
-/// The part that has not been read yet; ASCII.
+/// The unread part; ASCII.
 struct Input<'a>(&'a str);
 
 impl<'a> Input<'a> {
@@ -80,7 +80,7 @@ impl<'a> Input<'a> {
         rest.is_some()
     }
 
-    /// Everything up to the first character that is not `wanted`.
+    /// Skips and returns everything up to the first character that is not `wanted`.
     fn skip(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let end = self.0.find(|it| !wanted(it)).unwrap_or(self.0.len());
         let (taken, rest) = self.0.split_at(end);
@@ -166,7 +166,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Bytes in base64, which nothing here decodes.
+    /// Base64 bytes, which are not decoded here.
     fn bytes(&mut self) -> Option<Item<'a>> {
         self.take(':');
         self.skip(|it| it.is_ascii_alphanumeric() || matches!(it, '+' | '/' | '='));
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The field as a general reader of structured fields.
+    /// The field as parsed by a general library for structured fields.
     fn of_sfv(field: &[u8]) -> Option<Vec<(String, String)>> {
         use sfv::{BareItem, ListEntry, Parser};
         let dictionary = Parser::parse_dictionary(field).ok()?;

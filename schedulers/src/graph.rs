@@ -1,11 +1,11 @@
-//! A page as far as a scheme may look ahead: sizes, and which resource discovers which.
+//! The part of a page that a scheme may look ahead to: sizes, and which resource discovers which.
 
 use crate::SplitMix64;
 
-/// The dependency graph of one page. A resource is known by its place in `resources`.
+/// The dependency graph of one page. Resources are identified by their index in `resources`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PageGraph {
-    /// The resources; [`crate::Resource::id`] is the place in this list.
+    /// The resources; [`crate::Resource::id`] is the index in this list.
     pub resources: Vec<GraphResource>,
 }
 
@@ -14,19 +14,19 @@ pub struct PageGraph {
 pub struct GraphResource {
     /// Bytes of the body.
     pub bytes: u64,
-    /// Microseconds from its completion until the resources that it discovers are requested: parsing, executing.
+    /// Microseconds from its completion until its discoveries are requested: parsing, executing.
     pub exec_us: u64,
-    /// The resources that must be complete before it is requested. Those beyond the list do not count.
+    /// The resources that must be complete before it is requested. Invalid indices are ignored.
     pub parents: Vec<usize>,
     /// Whether it is in the above-the-fold set.
     pub above_fold: bool,
 }
 
-/// Time of a byte on the paper's connection, 1400 bytes each 10 ms, as a fraction: microseconds, bytes.
+/// Time per byte on the paper's connection, 1400 bytes every 10 ms, as a fraction: microseconds, bytes.
 const PAPER_RATE: (u64, u64) = (10_000, 1400);
 
 impl PageGraph {
-    /// A number that tells pages apart, the same on every machine.
+    /// A number that identifies the page, the same on every machine.
     pub(crate) fn digest(&self) -> u64 {
         let mut digest = self.resources.len() as u64;
         for it in &self.resources {
@@ -38,8 +38,8 @@ impl PageGraph {
         digest
     }
 
-    /// For each resource the longest path from its request to the end of the page, in microseconds on the
-    /// paper's connection with nothing else on it. Of a cycle each member counts alone.
+    /// For each resource, the longest path from its request to the end of the page, in microseconds on the
+    /// paper's connection without other traffic. Each member of a cycle counts alone.
     pub fn critical_paths_us(&self) -> Vec<u64> {
         let own_us = self.resources.iter().map(|resource| {
             let sending_us = resource.bytes.saturating_mul(PAPER_RATE.0) / PAPER_RATE.1;
@@ -62,7 +62,7 @@ impl PageGraph {
         paths
     }
 
-    /// How many resources name each as a parent.
+    /// For each resource, the number of resources with it as a parent.
     fn child_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.resources.len()];
         for child in 0..self.resources.len() {

@@ -10,9 +10,9 @@ pub(crate) struct Guard {
     every: u64,
     /// Packets sent so far.
     packets: u64,
-    /// The packet with which the last trickle went.
+    /// The packet of the last trickle.
     last_trickle: u64,
-    /// The ready streams, and the packet since which each waits.
+    /// The ready streams, each with the packet since which it waits.
     since: BTreeMap<StreamId, u64>,
     /// The same, the longest wait first.
     waits: BTreeSet<(u64, StreamId)>,
@@ -34,7 +34,7 @@ impl Guard {
         }
     }
 
-    /// The stream that goes out of turn now, if it is time and a stream has waited long enough.
+    /// The stream that now goes out of turn, if it is time and one has waited long enough.
     pub(crate) fn starved(&self) -> Option<StreamId> {
         let (since, stream) = self.waits.first()?;
         let waited = self.packets - since.max(&self.last_trickle);
@@ -63,7 +63,7 @@ impl Guard {
 mod tests {
     use crate::{Kind, Resource, Scheduler, StreamId, find_scheme};
 
-    /// A long script (0), then an image (4) and a video (8) that are ready all the time: 25 packets.
+    /// A long script (0), then an image (4) and a video (8) that are always ready: 25 packets.
     fn order(scheme: &str) -> String {
         let mut scheduler = Scheduler::new(&find_scheme(scheme).unwrap());
         for (id, kind) in [(0, Kind::Js), (4, Kind::Image), (8, Kind::Media)] {

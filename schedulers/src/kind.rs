@@ -16,7 +16,7 @@ crate::named! {
         Image = "image",
         /// Video and audio.
         Media = "media",
-        /// JSON and XML: what scripts fetch.
+        /// JSON and XML: data that scripts fetch.
         Xhr = "xhr",
         /// Everything else.
         #[default]
@@ -25,7 +25,7 @@ crate::named! {
 }
 
 impl Kind {
-    /// The kind of a MIME type; parameters (`; charset=...`) and case do not matter.
+    /// The kind for a MIME type; ignores parameters (`; charset=...`) and case.
     ///
     /// `application/xhtml+xml` counts as XML, as in the paper's implementation: only `text/html` is a page.
     pub fn of_mime(mime: &str) -> Self {

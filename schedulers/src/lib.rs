@@ -1,8 +1,8 @@
-//! The order in which a server sends the bytes of a web page: schemes, and the tree they place streams in.
+//! The order in which a server sends the bytes of a web page: schemes, and the tree in which they place streams.
 //!
-//! The caller says what happened ([`Scheduler::open`], [`Scheduler::signal`], [`Scheduler::set_ready`],
-//! [`Scheduler::sent`], [`Scheduler::close`]) and asks who is next ([`Scheduler::pick`], which changes
-//! nothing). A scheduler is a pure function of the calls made to it: no I/O, no clock, no randomness.
+//! The caller reports events ([`Scheduler::open`], [`Scheduler::signal`], [`Scheduler::set_ready`], [`Scheduler::sent`],
+//! [`Scheduler::close`]) and asks for the next stream ([`Scheduler::pick`], which changes nothing). A scheduler is a pure function of its
+//! calls: no I/O, no clock, no randomness.
 //!
 //! ```
 //! use schedulers::{Kind, Resource, Scheduler, StreamId, find_scheme};
@@ -19,15 +19,15 @@
 //! # Ok::<(), schedulers::SchemeError>(())
 //! ```
 //!
-//! All schemes are placements in one [`Tree`]; see [`schemes`] for one file a scheme.
+//! All schemes place streams in one [`Tree`]; [`schemes`] has one file for each scheme.
 //!
 //! # In a server
 //!
-//! One scheduler a connection. [`Scheduler::open`] each response with what the server knows about it, pass on what the client says
-//! ([`Priority`] reads a `priority` field, [`Scheduler::signal`] takes it), and then, for each packet, offer the transport one packet's bytes of
-//! the stream that [`Scheduler::pick`] names and report them with [`Scheduler::sent`]. A stream that waits, for its bytes or for flow control, is
-//! not ready ([`Scheduler::set_ready`]). What a transport has taken keeps its place, so its send buffer decides how late an urgent response can
-//! still go first.
+//! Use one scheduler for each connection. [`Scheduler::open`] each response with the facts that the server knows about it, and pass on the
+//! client's signals ([`Priority`] parses a `priority` field for [`Scheduler::signal`]). Then, for each packet, offer the transport one
+//! packet's bytes of the stream from [`Scheduler::pick`] and report the accepted bytes with [`Scheduler::sent`]. A stream that waits for
+//! its bytes or for flow control is not ready ([`Scheduler::set_ready`]). Bytes in a transport keep their order, so its send buffer limits
+//! how late an urgent response can still go first.
 
 mod call;
 mod catalogue;

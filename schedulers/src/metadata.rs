@@ -1,10 +1,10 @@
-//! The `utmost-metadata` request field: what a client knows of a resource, so that the server can apply any
-//! scheme (the paper's wish in section 6: metadata instead of instructions).
+//! The `utmost-metadata` request field: a client's facts about a resource, with which the server can apply
+//! any scheme (the paper's wish in section 6: metadata instead of instructions).
 //!
 //! `utmost-metadata: kind=css, render-blocking, critical, in-head` is a dictionary of structured fields
 //! (RFC 8941). `critical`, `render-blocking`, `parser-blocking` and `incremental` are the paper's members.
-//! The others are further facts that its schemes use. An absent member says nothing; `?0` says no. Unknown
-//! members and wrong values are ignored, as in RFC 9218, section 4.
+//! The others are further facts that its schemes use. An absent member means unknown; `?0` means no.
+//! Unknown members and wrong values are ignored, as in RFC 9218, section 4.
 
 use crate::dictionary::Dictionary;
 use crate::kind::Kind;
@@ -14,7 +14,7 @@ use crate::resource::{FACTS, Resource};
 /// The name of the request field.
 pub const METADATA_FIELD: &str = "utmost-metadata";
 
-/// A member that follows from facts, and from which facts follow.
+/// A member that follows from facts, and implies facts.
 struct Implied {
     member: &'static str,
     get: fn(&Resource) -> bool,
@@ -25,7 +25,7 @@ struct Implied {
 static IMPLIED: [Implied; 2] = [
     Implied {
         member: "render-blocking",
-        // Schemes know it by the place in the head.
+        // Schemes recognize it by its place in the head.
         get: |it| it.in_head && (it.kind == Kind::Css || it.blocks_parser()),
         set: |it, holds| it.in_head = holds,
     },
@@ -50,7 +50,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// Reads a field value. A field that is not a dictionary says nothing.
+    /// Parses a field value. A field that is not a dictionary is ignored.
     pub fn parse(field: &[u8]) -> Self {
         let Some(members) = Dictionary::parse(field) else { return Self::default() };
         Self {
@@ -66,9 +66,9 @@ impl Metadata {
 
     /// `resource` with these statements applied.
     ///
-    /// `render-blocking` sets `in-head`, by which schemes know it. `parser-blocking` clears `async` and
-    /// `defer`; its opposite sets `defer`. `incremental` without an urgency means urgency 3, unless the
-    /// resource has another.
+    /// Adds the members to a resource's facts. `render-blocking` sets `in-head`, which schemes use.
+    /// `parser-blocking` clears `async` and `defer`; its opposite sets `defer`. `incremental` without an
+    /// urgency means urgency 3, unless the resource has another.
     pub fn refine(&self, resource: &Resource) -> Resource {
         let mut refined = *resource;
         refined.kind = self.kind.unwrap_or(resource.kind);
@@ -93,8 +93,8 @@ impl Metadata {
     }
 }
 
-/// The value of a [`METADATA_FIELD`] for `resource`, without facts that do not hold and without the length
-/// of the body. If it is empty, nothing is known: send no field.
+/// The value of a [`METADATA_FIELD`] for `resource`, without false facts and without the length of the
+/// body. If it is empty, nothing is known: send no field.
 pub fn metadata_field(resource: &Resource) -> String {
     let mut members = Vec::new();
     if resource.kind != Kind::Other {

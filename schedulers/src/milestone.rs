@@ -1,9 +1,9 @@
-//! The moments of a page load that a user notices, as logs name them.
+//! The moments of a page load that a user notices, with their names in logs.
 
 /// A moment of a page load that a user notices. `docs/metrics.md` has the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Milestone {
-    /// Something of the page is shown for the first time.
+    /// A part of the page is shown for the first time.
     FirstRender,
     /// The hero images are shown.
     HeroRender,
@@ -11,7 +11,7 @@ pub enum Milestone {
     DomContentLoaded,
     /// The load event.
     Load,
-    /// A region above the fold looks as it will in the end.
+    /// A region above the fold reaches its final form.
     Region {
         /// Its weight among the regions.
         weight: u64,

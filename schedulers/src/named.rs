@@ -27,7 +27,7 @@ macro_rules! named {
                 }
             }
 
-            /// The one of this name.
+            /// The value with this name.
             $sight fn named(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|it| it.name() == name)
             }

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// The least urgent.
 pub const URGENCY_MAX: u8 = 7;
-/// The urgency of a request that names none (RFC 9218, section 4.1).
+/// The urgency of a request without one (RFC 9218, section 4.1).
 pub const URGENCY_DEFAULT: u8 = 3;
 
 /// The contents of a `priority` field. An absent member means the default in a request, and no opinion in a response
@@ -36,9 +36,9 @@ impl Priority {
         Self { urgency: Some(urgency), incremental: Some(incremental) }
     }
 
-    /// Reads a field value. Ignores unknown members and members with a wrong value (RFC 9218, section 4).
+    /// Parses a field value. Ignores unknown members and members with a wrong value (RFC 9218, section 4).
     ///
-    /// If the field came in several lines, join them with `, ` first.
+    /// If the field has several lines, join them with `, ` first.
     pub fn parse(field: &[u8]) -> Result<Self, PriorityError> {
         let members = Dictionary::parse(field).ok_or(PriorityError)?;
         Ok(Self { urgency: urgency(&members), incremental: members.boolean("i") })
@@ -49,13 +49,13 @@ impl Priority {
         self.urgency.unwrap_or(URGENCY_DEFAULT)
     }
 
-    /// Whether the response is useful in parts, false when absent.
+    /// Whether the response is useful in parts; false if absent.
     pub fn incremental_or_default(self) -> bool {
         self.incremental.unwrap_or(false)
     }
 
-    /// The client's priority with the members that the response's own field overrides (RFC 9218,
-    /// section 8): `u=5, i` overridden by `u=1` is `u=1, i`.
+    /// The client's priority, overridden by the members of the response's own field (RFC 9218, section 8): `u=5, i`
+    /// overridden by `u=1` is `u=1, i`.
     #[must_use]
     pub fn overridden_by(self, response: Self) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Priority {
         }
     }
 
-    /// A request's field, without defaults: empty if both are the default.
+    /// A request's field without default values: empty if both are the default.
     pub fn request_field(self) -> String {
         Self {
             urgency: self.urgency.filter(|&it| it != URGENCY_DEFAULT),

@@ -1,4 +1,4 @@
-//! Seeded numbers, the same on every machine.
+//! Seeded random numbers, the same on every machine.
 
 /// `SplitMix64` (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! The known facts about a resource when its place in the order is chosen.
+//! The facts about a resource that are known when its place in the order is chosen.
 
 use crate::kind::Kind;
 
@@ -6,7 +6,7 @@ use crate::kind::Kind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, as in the scenario format")]
 pub struct Resource {
-    /// Its place in the page, and in the page's [`crate::PageGraph`].
+    /// Its index in the page, and in the page's [`crate::PageGraph`].
     pub id: Option<usize>,
     /// Derived from the MIME type.
     pub kind: Kind,
@@ -28,25 +28,25 @@ pub struct Resource {
     pub preload: bool,
     /// An image with `loading=lazy`, which the load event does not wait for.
     pub lazy: bool,
-    /// Asked for by a prefetch hint: for a page that may come next.
+    /// Requested by a prefetch hint, for a page that may come next.
     pub prefetch: bool,
     /// A browser's signal for it in RFC 9218's terms: urgency 0 to 7, incremental.
     pub browser: Option<(u8, bool)>,
-    /// Bytes of the body on the wire, when known.
+    /// Bytes of the body on the wire, if known.
     pub body_bytes: Option<u64>,
 }
 
-/// A fact that holds for a resource or does not. Logs, the metadata field, browser profiles and lint's
-/// checks of a log all follow from [`FACTS`].
+/// A fact that is true or false for a resource. Logs, the metadata field, browser profiles and lint's
+/// checks of a log are all derived from [`FACTS`].
 #[derive(Debug)]
 pub struct Fact {
     /// The name in logs, pages, scenarios and profiles.
     pub name: &'static str,
-    /// The member of the metadata field ([`crate::METADATA_FIELD`]).
+    /// Its member in the metadata field ([`crate::METADATA_FIELD`]).
     pub member: &'static str,
-    /// The question of a user about it: `is it in the head`.
+    /// A user's question about it: `is it in the head`.
     pub question: &'static str,
-    /// Whether a browser knows it of a resource of this kind when it sends the request.
+    /// Whether a browser knows it for a resource of this kind when it sends the request.
     pub is_known_to_browser: fn(Kind) -> bool,
     flag: fn(&mut Resource) -> &mut bool,
 }
@@ -85,7 +85,7 @@ impl Fact {
         *(self.flag)(&mut { *resource })
     }
 
-    /// Says whether it holds.
+    /// Sets whether it is true.
     pub fn set(&self, resource: &mut Resource, holds: bool) {
         *(self.flag)(resource) = holds;
     }

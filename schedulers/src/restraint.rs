@@ -1,7 +1,7 @@
-//! The causes that hold a sender back, as logs name them.
+//! The causes that hold a sender back, with their names in logs.
 
 crate::named! {
-    /// The cause that held a sender back at a moment. Of more than one, the first of this list counts.
+    /// The cause that held a sender back at a moment. If there are several, the first in this list counts.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Restraint {
         /// The handshake was not complete.
@@ -14,11 +14,11 @@ crate::named! {
         Acknowledgements = "acknowledgements",
         /// The connection's flow-control limit was reached (RFC 9000, section 4.1).
         ConnectionFlowControl = "connection_flow_control",
-        /// Each stream that had bytes was at its flow-control limit.
+        /// Each stream with bytes was at its flow-control limit.
         StreamFlowControl = "stream_flow_control",
-        /// The next packet waited for its time.
+        /// The next packet waited for its scheduled time.
         Pacing = "pacing",
-        /// There were bytes that nothing else held back, and the scheduler chose none of them.
+        /// There were unrestrained bytes, but the scheduler chose none of them.
         Scheduler = "scheduler",
         /// Nothing: it was sending.
         Nothing = "nothing",
@@ -26,7 +26,7 @@ crate::named! {
 }
 
 impl Restraint {
-    /// The event with which our server logs that another restraint holds from now on.
+    /// The event with which our server logs a change of the restraint.
     pub const EVENT: &'static str = "utmost:restraint";
 }
 

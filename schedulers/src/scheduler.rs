@@ -8,8 +8,8 @@ use std::fmt;
 
 /// The scheduler of one connection: a tree, and a scheme's server half that places streams in it.
 ///
-/// It is total: calls about streams that are not open are ignored (a signal is remembered), and no
-/// order of calls panics. [`Scheduler::pick`] changes nothing: report what you did.
+/// It is total: calls about streams that are not open are ignored (a signal is stored), and no order of calls
+/// panics. [`Scheduler::pick`] changes nothing: report what was sent.
 pub struct Scheduler {
     tree: Tree,
     half: Box<dyn ServerHalf>,
@@ -34,12 +34,12 @@ impl Scheduler {
     /// A scheduler that runs `scheme`.
     ///
     /// # Panics
-    /// When [`Scheduler::build`] has an error: never for what [`crate::find_scheme`] gives.
+    /// Panics if [`Scheduler::build`] fails, which never happens for a result of [`crate::find_scheme`].
     pub fn new(scheme: &Scheme) -> Self {
         Self::build(scheme).expect("find_scheme gives schemes that can be built")
     }
 
-    /// A scheduler that runs `scheme`, or why it cannot run: it needs a page, or takes other parameters.
+    /// A scheduler that runs `scheme`, or why it cannot: it needs a page, or has wrong parameters.
     pub fn build(scheme: &Scheme) -> Result<Self, SchemeError> {
         let mut half = scheme.try_halves()?.server;
         let mut tree = Tree::new();
@@ -48,9 +48,9 @@ impl Scheduler {
         Ok(Self { tree, half, open: BTreeSet::new(), early: BTreeMap::new(), guard })
     }
 
-    /// A response will be sent on `stream`; nothing is ready yet. A stream that is open stays as it is.
+    /// A response will be sent on `stream`; nothing is ready yet. Does not change an open stream.
     ///
-    /// The resource places it, then a signal that came before it does.
+    /// The resource places it, followed by an earlier signal.
     pub fn open(&mut self, stream: StreamId, resource: &Resource) {
         if !self.open.insert(stream) {
             return;
@@ -61,9 +61,9 @@ impl Scheduler {
         }
     }
 
-    /// The client said something about order: at any time, also while the response is being sent.
+    /// The client has sent a signal about order, at any time, also during the response.
     ///
-    /// The latest signal for a stream that is not open is kept until it opens. When too many wait, the one for the
+    /// The latest signal for a stream that is not open is stored until it opens. If too many wait, the one for the
     /// lowest stream ID is dropped, because that stream is most likely closed.
     pub fn signal(&mut self, signal: Signal) {
         match signal.stream() {
@@ -77,7 +77,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether `stream` has bytes and flow control lets them go.
+    /// Whether `stream` has bytes that flow control allows to be sent.
     pub fn set_ready(&mut self, stream: StreamId, ready: bool) {
         self.tree.set_ready(Element::Stream(stream), ready && self.open.contains(&stream));
         if let Some(guard) = &mut self.guard {
@@ -102,7 +102,7 @@ impl Scheduler {
         }
     }
 
-    /// The tree at this instant, to be looked at. Costs O(nodes).
+    /// The present tree, for inspection. Costs O(nodes).
     pub fn tree(&self) -> Snapshot {
         self.tree.snapshot()
     }
@@ -117,7 +117,7 @@ impl Scheduler {
             self.half.closed(&mut self.tree, stream);
             self.tree.remove(Element::Stream(stream));
             if self.open.is_empty() {
-                // An empty set keeps a node with room for eleven, and connections are idle for most of their time.
+                // An empty set keeps a node with room for eleven, and connections are mostly idle.
                 self.open = BTreeSet::new();
             }
         }

@@ -7,32 +7,32 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// The client's side of a scheme: the signals it sends. One value lives as long as its connection.
+/// The client's side of a scheme: the signals it sends. One value exists for each connection.
 pub trait ClientHalf: Send {
     /// Signals before the first request: placeholders.
     fn setup(&mut self) -> Vec<Signal> {
         Vec::new()
     }
-    /// Signals that go with the request of `resource` on `stream`.
+    /// Signals to send with the request for `resource` on `stream`.
     fn request(&mut self, stream: StreamId, resource: &Resource) -> Vec<Signal>;
-    /// Signals when the response on `stream` is complete or given up: other priorities for those that are left.
+    /// Signals after the response on `stream` is complete or abandoned: changed priorities of the others.
     fn closed(&mut self, _stream: StreamId) -> Vec<Signal> {
         Vec::new()
     }
-    /// Where it notes that it failed, if it can.
+    /// Where it records its failures, if it can fail.
     fn note_failures_in(&mut self, _failure: &SchemeFailure) {}
 }
 
-/// Where a server puts its streams. One value lives as long as its connection.
+/// The server's side of a scheme: the places of streams. One value exists for each connection.
 pub trait ServerHalf: Send {
     /// Placements before the first request: groups.
     fn setup(&mut self, _tree: &mut Tree) {}
-    /// Places `stream` by the facts known of its resource.
+    /// Places `stream` by the known facts about its resource.
     fn opened(&mut self, tree: &mut Tree, stream: StreamId, resource: &Resource);
-    /// Moves an open stream or a placeholder as a client's signal asks. Ignores signals by default.
+    /// Moves an open stream or a placeholder as a client's signal requests. Ignores signals by default.
     fn signalled(&mut self, _tree: &mut Tree, _signal: Signal) {}
-    /// Whether signals about streams that are not open go to [`ServerHalf::signalled`] at once. Otherwise
-    /// the most recent of each stream waits until the stream opens.
+    /// Whether signals about streams that are not open go to [`ServerHalf::signalled`] at once. Otherwise the latest one of each
+    /// stream waits until the stream opens.
     fn hears_early(&self) -> bool {
         false
     }
@@ -40,7 +40,7 @@ pub trait ServerHalf: Send {
     fn sent(&mut self, _tree: &mut Tree, _stream: StreamId, _bytes: u64) {}
     /// `stream` is about to leave the tree.
     fn closed(&mut self, _tree: &mut Tree, _stream: StreamId) {}
-    /// Where it notes that it failed, if it can.
+    /// Where it records its failures, if it can fail.
     fn note_failures_in(&mut self, _failure: &SchemeFailure) {}
 }
 
@@ -64,12 +64,12 @@ impl Halves {
     }
 }
 
-/// The part of a scheme that follows its name: `NAME:PARAMETER:PARAMETER@VARIANT`.
+/// The part of a scheme after its name: `NAME:PARAMETER:PARAMETER@VARIANT`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Args {
-    /// The name with what followed it.
+    /// The name with its parameters and variant.
     pub name: String,
-    /// The texts after the colons, in order.
+    /// The strings after the colons, in order.
     pub parameters: Vec<String>,
     /// The text after the at sign.
     pub variant: Option<String>,
@@ -89,7 +89,7 @@ pub enum Needs {
 /// The form in which clients signal a scheme.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Language {
-    /// They say nothing, and get equal shares.
+    /// They send no signals, and get equal shares.
     #[default]
     Silence,
     /// Frames of the dependency tree ([`Signal::Depend`]).
@@ -102,16 +102,16 @@ pub enum Language {
     None,
 }
 
-/// When a scheme places as another one does.
+/// The condition under which a scheme places streams like another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
     /// Whatever happens.
     Always,
     /// The server ignores signals.
     Ignored,
-    /// The client signals, and the server takes it up.
+    /// The client signals, and the server obeys.
     Heard,
-    /// The server knows no priority of a browser ([`Resource::browser`]).
+    /// The server does not know a browser's priority ([`Resource::browser`]).
     NoBrowserPriorities,
 }
 
@@ -127,31 +127,30 @@ impl fmt::Display for Language {
     }
 }
 
-/// Makes the halves of a scheme for one connection, or says what is wrong with what followed its name, or
-/// that it needs the page's graph.
+/// Makes the halves of a scheme for one connection. Fails if the parameters or variant are wrong, or if it needs the page's graph.
 pub type Build =
     Arc<dyn Fn(&Args, Option<&PageGraph>) -> Result<Halves, SchemeError> + Send + Sync>;
 
 /// The name of a placeholder by its ID.
 pub type GroupName = Arc<dyn Fn(u64) -> Option<String> + Send + Sync>;
 
-/// A scheme, chosen by name: [`find_scheme`]. One of your own is a literal of this type. It has a field for each column of the tables
-/// that `utmost schemes` and the documents show.
+/// A scheme, chosen by name: [`find_scheme`]. Your own scheme is a literal of this type. It has a field for each column of the tables
+/// in `utmost schemes` and the documentation.
 #[derive(Clone)]
 pub struct Scheme {
-    /// As in `utmost schemes`, parameters and variant included.
+    /// Its name as in `utmost schemes`, parameters and variant included.
     pub name: String,
     /// Its behaviour, in a line.
     pub about: Cow<'static, str>,
-    /// Where it is described.
+    /// The publication that describes it.
     pub source: Cow<'static, str>,
-    /// The parameters and variants that may follow its name; empty when there are none.
+    /// The parameters and variants that may follow its name; empty if there are none.
     pub parameters: &'static str,
-    /// Placeholders that a client needs to signal it, after Table 1 of the paper.
+    /// Placeholders that a client needs to signal it, from Table 1 of the paper.
     pub placeholders: u32,
     /// The form in which clients signal it.
     pub signals: Language,
-    /// The source's name of the placeholder of an ID, for those who look at its tree; `None`: by its number.
+    /// The source's name for the placeholder with an ID, for displays of its tree; `None`: its number.
     pub group_name: GroupName,
     /// Bumped when the scheme's behaviour changes.
     pub revision: u32,
@@ -161,14 +160,14 @@ pub struct Scheme {
     pub build: Build,
     /// The text after its name.
     pub args: Args,
-    /// The page that it is for, if it was bound to one.
+    /// The page to which it is bound, if any.
     pub page: Option<Arc<PageGraph>>,
-    /// A guard against starvation (RFC 9218, section 10): every this many packets, one goes to the ready stream that has
-    /// sent nothing for longest, whatever the order says.
+    /// A guard against starvation (RFC 9218, section 10): one in this many packets goes to the ready stream that has been waiting
+    /// longest, whatever the order.
     pub guard: Option<NonZeroU32>,
-    /// The text of the file that it was read from; `None`: it is compiled in.
+    /// The text of the file from which it was read; `None` if it is compiled in.
     pub text: Option<Arc<str>>,
-    /// The schemes of the registry whose places it has, and when.
+    /// The built-in schemes with the same places, and the conditions.
     pub same_as: &'static [(Given, &'static str)],
     /// Whether it failed on any connection.
     pub failure: SchemeFailure,
@@ -181,7 +180,7 @@ impl fmt::Debug for Scheme {
 }
 
 impl Scheme {
-    /// A scheme that needs nothing but its name and takes nothing after it, revision 1.
+    /// A scheme that needs only its name and takes no parameters, revision 1.
     pub fn new(
         name: &str,
         about: impl Into<Cow<'static, str>>,
@@ -208,7 +207,7 @@ impl Scheme {
         }
     }
 
-    /// Its name without what followed it.
+    /// Its name without parameters and variant.
     pub fn base_name(&self) -> &str {
         self.name.split([':', '@']).next().unwrap_or_default()
     }
@@ -223,7 +222,7 @@ impl Scheme {
         Ok(halves)
     }
 
-    /// The same scheme for one load: its `failure` says what happened in this load.
+    /// The same scheme for one load: its `failure` records only failures in this load.
     #[must_use]
     pub fn watched(self) -> Self {
         Self { failure: self.failure.within(), ..self }
@@ -232,19 +231,19 @@ impl Scheme {
     /// Both halves, for one connection.
     ///
     /// # Panics
-    /// When [`Scheme::try_halves`] has an error: never for what [`find_scheme`] gives.
+    /// Panics if [`Scheme::try_halves`] fails, which never happens for a result of [`find_scheme`].
     pub fn halves(&self) -> Halves {
         self.try_halves().expect("find_scheme gives schemes that can be built")
     }
 
-    /// The same scheme for a page; only those that look ahead (`cpl`) care.
+    /// The same scheme for a page; only schemes that look ahead (`cpl`) use it.
     #[must_use]
     pub fn for_page(self, graph: &PageGraph) -> Self {
         Self { page: Some(Arc::new(graph.clone())), ..self }
     }
 }
 
-/// No scheme of that name, or not with what followed it.
+/// No scheme has that name, or these parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum SchemeError {
@@ -255,7 +254,7 @@ pub enum SchemeError {
     },
     /// The scheme exists, but not with this parameter or variant.
     Arguments { name: String, takes: String },
-    /// The scheme looks ahead in the page, and has none.
+    /// The scheme looks ahead in the page, but has none.
     NeedsPage { name: String },
     /// No client can signal the scheme.
     Unsignalled { name: String, cause: &'static str, others: Vec<String> },
@@ -291,7 +290,7 @@ impl fmt::Display for SchemeError {
 impl std::error::Error for SchemeError {}
 
 impl Args {
-    /// The parameter at `index` as a number within `range`, or `default` when it is absent.
+    /// The parameter at `index` as a number within `range`, or `default` if it is absent.
     pub fn number(
         &self,
         index: usize,
@@ -305,12 +304,12 @@ impl Args {
         range.contains(&number).then_some(number)
     }
 
-    /// The error of a scheme that takes something else.
+    /// The error for wrong parameters or variants.
     pub fn refuse<T>(&self, takes: &str) -> Result<T, SchemeError> {
         refuse(&self.name, takes)
     }
 
-    /// An error if there is a variant, or more than `parameters` parameters.
+    /// Fails if there is a variant, or more than `parameters` parameters.
     pub fn at_most(&self, parameters: usize, takes: &str) -> Result<(), SchemeError> {
         if self.variant.is_some() || self.parameters.len() > parameters {
             return self.refuse(takes);

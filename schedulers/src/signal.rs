@@ -12,14 +12,14 @@ pub struct StreamId(pub u64);
 pub enum Element {
     /// The root, which has no bytes.
     Root,
-    /// A node without bytes that stays: a group of streams.
+    /// A permanent node without bytes: a group of streams.
     Placeholder(u64),
     /// The response on a stream.
     Stream(StreamId),
 }
 
 impl Element {
-    /// The stream that it is, if it is one.
+    /// The stream, if it is one.
     pub fn stream(self) -> Option<StreamId> {
         match self {
             Self::Stream(stream) => Some(stream),
@@ -40,7 +40,7 @@ impl fmt::Display for UnknownElement {
 
 impl std::error::Error for UnknownElement {}
 
-/// `root`, `placeholder 2`, `stream 8`: as logs and scenarios write it.
+/// `root`, `placeholder 2`, `stream 8`: the form in logs and scenarios.
 impl FromStr for Element {
     type Err = UnknownElement;
 
@@ -60,7 +60,7 @@ impl FromStr for Element {
 pub enum Signal {
     /// RFC 9218: the `Priority` header field or a `PRIORITY_UPDATE` frame.
     Extensible {
-        /// The response it is about.
+        /// The response that it concerns.
         stream: StreamId,
         /// 0 (first) to 7 (last), default 3.
         urgency: u8,
@@ -69,18 +69,18 @@ pub enum Signal {
     },
     /// HTTP/3 drafts 20 and 22: the `PRIORITY` frame of the dependency tree.
     Depend {
-        /// The node it is about.
+        /// The node that it concerns.
         element: Element,
-        /// The node that goes before it.
+        /// Its new parent, which goes before it.
         parent: Element,
-        /// 1 to 256, default 16; under `zeroweight` 0 to 255.
+        /// 1 to 256, default 16; 0 to 255 under `zeroweight`.
         weight: u16,
         /// Whether all other children of the parent move below the node (draft 22).
         exclusive: bool,
     },
-    /// Patrick Meenan's proposal of January 2019: one byte a stream.
+    /// Patrick Meenan's proposal of January 2019: one byte for each stream.
     Bucket {
-        /// The response it is about.
+        /// The response that it concerns.
         stream: StreamId,
         /// Priority 0 (last) to 63 (first) in the upper six bits, concurrency in the lower two.
         byte: u8,
@@ -88,7 +88,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// The stream it is about; `None` for the root and for placeholders.
+    /// The stream that it concerns; `None` for the root and for placeholders.
     pub fn stream(&self) -> Option<StreamId> {
         match *self {
             Self::Extensible { stream, .. }

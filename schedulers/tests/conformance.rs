@@ -1,5 +1,5 @@
-//! One suite over every row of the registry, its variants and parameters included, none of them named here:
-//! what each scheduler keeps, whatever its policy.
+//! One suite over every row of the registry, with its variants and parameters, none of them named here: the rules
+//! that each scheduler keeps, whatever its policy.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
 
@@ -21,7 +21,7 @@ fn stream() -> impl Strategy<Value = u64> {
     prop_oneof![9 => (0_u64..12).prop_map(|index| 4 * index), 1 => any::<u64>()]
 }
 
-/// Any resource, of which a browser may have signalled something, and page and size may be known.
+/// Any resource, for which a browser may have signalled something, and whose page and size may be known.
 fn resource() -> impl Strategy<Value = Resource> {
     let browser = prop::option::weighted(0.2, (any::<u8>(), any::<bool>()));
     let known = (prop::option::of(0_usize..14), prop::option::of(0_u64..20_000));
@@ -69,8 +69,8 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act(), 0..120)
 }
 
-/// Every row by its plain name if it has one, by the examples of its parameters and variants (words as `NAME:4` and
-/// `@VARIANT` in what it says of them), for a page; and each of these guarded.
+/// Every row by its plain name if it has one, by the examples of its parameters and variants (words such as
+/// `NAME:4` and `@VARIANT` in their descriptions), for a page; and each of these guarded.
 static ALL: LazyLock<Vec<Scheme>> = LazyLock::new(|| {
     let resource = |id: usize| GraphResource {
         bytes: 1000 * id as u64,
@@ -99,7 +99,7 @@ fn scheme() -> impl Strategy<Value = &'static Scheme> {
     (0..ALL.len()).prop_map(|index| &ALL[index])
 }
 
-/// A rule that does not hold fails the case.
+/// A broken rule fails the case.
 fn holds(result: Result<(), String>) -> Result<(), TestCaseError> {
     result.map_err(TestCaseError::fail)
 }
@@ -118,7 +118,7 @@ proptest! {
         holds(calls_decide(scheme, &acts))?;
     }
 
-    /// A page is sent whole: each response gets exactly its bytes, in no more packets than they need.
+    /// A page is sent completely: each response gets exactly its bytes, in no more packets than they need.
     #[test]
     fn every_byte_is_sent_once(
         scheme in scheme(),
@@ -127,7 +127,8 @@ proptest! {
         holds(bytes_go_once(scheme, &page))?;
     }
 
-    /// Two who are alike in all but their IDs are never more than a packet apart, or go in sequence, either first.
+    /// Two responses that are alike except for their IDs are never more than a packet apart, or are sent in
+    /// sequence, either one first.
     #[test]
     fn equals_share_equally_or_go_in_sequence(scheme in scheme(), resource in resource()) {
         holds(equals_are_equal(scheme, &resource))?;

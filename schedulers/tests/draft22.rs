@@ -1,6 +1,6 @@
 //! Figures 2 to 6 of the paper: what a signal does to the tree, before and after, by the rules of draft 22.
 //!
-//! A line of a tree is a node: its name, its weight, and the part of the connection that it and all below it get.
+//! Each line of a tree is a node: its name, its weight, and the part of the connection for it and all below it.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
 

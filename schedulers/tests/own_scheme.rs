@@ -17,7 +17,7 @@ fn scheme() -> Scheme {
 
 struct FontsFirst;
 
-/// What a client says: nothing.
+/// The client's signals: none.
 impl ClientHalf for FontsFirst {
     fn request(&mut self, _stream: StreamId, _resource: &Resource) -> Vec<Signal> {
         Vec::new()

@@ -1,8 +1,8 @@
-//! The paper's eleven schemes against plain models, written apart from the tree: a model is the share of the wire that
-//! each open response has, in the words of the paper, and fluid flows by these shares.
+//! The paper's eleven schemes against plain models, written separately from the tree: a model is the share of the wire
+//! that each open response has, in the words of the paper, and fluid flows by these shares.
 //!
-//! Every response must complete within two slots a request of the model, the tolerance of `docs/vectors.md`. The scenarios
-//! are our own, so that a clone can check what needs no fixtures.
+//! Every response must complete within two slots per request of the model, the tolerance of `docs/vectors.md`. The
+//! scenarios are our own, so that a clone can check them without fixtures.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
 
@@ -252,7 +252,7 @@ fn completions(requests: &[Request], scheme: &Scheme) -> Vec<u64> {
     (0..requests.len()).map(last).collect()
 }
 
-/// The responses that complete more than two slots a request away from the model, each with its distance in slots.
+/// The responses that complete more than two slots per request away from the model, each with its distance in slots.
 fn strays(requests: &[Request], scheme: &str, model: Model) -> Vec<(usize, u64)> {
     let scheme = find_scheme(scheme).unwrap();
     let (ours, plain) = (completions(requests, &scheme), modelled(requests, model));
@@ -260,8 +260,8 @@ fn strays(requests: &[Request], scheme: &str, model: Model) -> Vec<(usize, u64)>
     slots.filter(|(_, slots)| *slots > 2 * requests.len() as u64).collect()
 }
 
-/// In scenario 16 stylesheets come one after another while the document is sent. The paper's implementation, and ours, let
-/// the first of them be ahead when the document is complete: all classes of `zeroweight` have one clock.
+/// In scenario 16, stylesheets arrive one after another while the document is sent. The paper's implementation, and ours,
+/// let the first of them be ahead when the document is complete: all classes of `zeroweight` have one clock.
 fn known_strays(scheme: &str, scenario: usize) -> &'static [(usize, u64)] {
     if (scheme, scenario) == ("zeroweight", 16) { &[(1, 24), (2, 14)] } else { &[] }
 }

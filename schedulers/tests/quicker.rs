@@ -35,7 +35,7 @@ fn request(line: &str) -> Request {
     (number("arrival_slot"), number("stream"), number("bytes"), resource)
 }
 
-/// The slot of each stream's last packet, as `"scheme": [[first_slot, stream, packets, bytes], ...]` says.
+/// The slot of each stream's last packet, from `"scheme": [[first_slot, stream, packets, bytes], ...]`.
 fn theirs(text: &str, scheme: &str) -> BTreeMap<u64, u64> {
     let (_, rest) = text.split_once(&format!("\"{scheme}\": [[")).unwrap();
     let (runs, _) = rest.split_once("]]").unwrap();

@@ -1,4 +1,4 @@
-//! What single schemes promise, and what they promise of one another: the same order on any scenario.
+//! What single schemes promise, alone and compared with each other: the same order on any scenario.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
 

@@ -1,4 +1,4 @@
-//! What RFC 9218 asks of a scheduler, rule by rule, by section.
+//! What RFC 9218 requires of a scheduler, rule by rule, by section.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
 

@@ -1,4 +1,4 @@
-//! Schemes as clients signal them: the orders that a server makes of the signals, and their number.
+//! Schemes as clients signal them: the orders that a server derives from the signals, and their number.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as they do")]
 
@@ -67,7 +67,7 @@ proptest! {
 }
 
 /// All but two: `tree` has an order only where clients signal, and under `weighted-incremental` a response counts at the
-/// default urgency until its signal comes, which moves the turns of others by a packet.
+/// default urgency until its signal arrives, which shifts the turns of others by a packet.
 const OTHERS: [&str; 14] = [
     "firefox@quicker",
     "rfc9218",
@@ -202,7 +202,7 @@ fn a_scheme_that_no_client_can_signal_says_why_and_which_can() {
     let message = |name: &str| find_scheme(name).unwrap().client_half().err().unwrap().to_string();
     assert_eq!(
         message("srpt"),
-        "no client can signal scheme `srpt`: a client does not know at a request how long the response is; these can be \
+        "no client can signal scheme `srpt`: a client does not know when it makes a request how long the response is; these can be \
          signalled: rr, wrr, fifo, dfifo, firefox, p+, s+, spdyrr, bucket, bucket-html, zeroweight, rfc9218, strict, \
          spdy, bucket7, weighted-incremental, mixed, kway, lifo, random, tree"
     );

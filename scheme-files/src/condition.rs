@@ -5,13 +5,13 @@ use crate::limits::PLACES_MAX;
 use schedulers::{Condition, FACTS, Kind};
 use toml::{Table, Value};
 
-/// One condition, or a list of which any must hold. `at`: where it stands.
+/// One condition, or a list of which any must be true. `at`: its place in the text.
 pub(crate) fn conditions(value: &Value, at: usize) -> Result<Vec<Condition>, Fault> {
     match value {
         Value::Table(table) => Ok(vec![condition(table, at)?]),
         Value::Array(list) if list.is_empty() => Fault::at(
             at,
-            "`when` is an empty list: remove it for a place that takes every resource",
+            "`when` is an empty list: remove it for a place that matches every resource",
         ),
         Value::Array(list) if list.len() > PLACES_MAX => {
             Fault::at(at, format!("`when` has more than {PLACES_MAX} conditions"))
@@ -25,7 +25,8 @@ pub(crate) fn conditions(value: &Value, at: usize) -> Result<Vec<Condition>, Fau
 }
 
 fn wrong_form<T>(at: usize) -> Result<T, Fault> {
-    let form = "a table of facts, as { kind = \"css\", in_head = true }, or a list of such";
+    let form =
+        "a table of facts, such as { kind = \"css\", in_head = true }, or a list of such tables";
     Fault::at(at, format!("`when` must be {form}"))
 }
 
@@ -33,7 +34,7 @@ fn condition(table: &Table, at: usize) -> Result<Condition, Fault> {
     if table.is_empty() {
         return Fault::at(
             at,
-            "`when` names no fact: remove it for a place that takes every resource",
+            "`when` names no fact: remove it for a place that matches every resource",
         );
     }
     let mut condition = Condition::default();

@@ -1,11 +1,12 @@
-//! Why a file is not a scheme.
+//! Why a file is not a valid scheme.
 
 use schedulers::{Element, Group};
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a file is not a scheme. Each message names the file, the line, the cause and the remedy.
+/// Why a file is not a valid scheme. Each message names the file, the line, the cause and the
+/// remedy.
 #[derive(Debug, Error)]
 pub enum SchemeFileError {
     /// The file cannot be read.
@@ -16,7 +17,7 @@ pub enum SchemeFileError {
         /// The system's message.
         cause: io::Error,
     },
-    /// The file says something that is not a scheme.
+    /// The contents are not a valid scheme.
     #[error("{file}: line {line}: {cause}")]
     Wrong {
         /// The file.
@@ -32,7 +33,7 @@ pub enum SchemeFileError {
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) at: usize,
-    /// The line, where it is known better than by the place: in a script.
+    /// The line, if it is known more precisely than the place: in a script.
     pub(crate) line: Option<usize>,
     pub(crate) cause: String,
 }
@@ -57,13 +58,13 @@ pub(crate) fn line_of(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|it| *it == b'\n').count()
 }
 
-/// `; near it: a, b`, or nothing.
+/// `; near it: a, b`, or empty.
 pub(crate) fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let near = schedulers::near_names(name, names);
     if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) }
 }
 
-/// `a` is not a thing of these names.
+/// The error for a name that is not one of these names.
 pub(crate) fn not_one<'a>(
     name: &str,
     thing: &str,

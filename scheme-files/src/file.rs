@@ -1,4 +1,4 @@
-//! A scheme file as it is written, and the scheme that it is.
+//! The text of a scheme file, and the scheme it defines.
 
 use crate::condition::conditions;
 use crate::error::{Fault, group_of, line_of};
@@ -35,16 +35,17 @@ struct FileScheme {
     /// `"none"`.
     #[serde(default, with = "Form")]
     signals: Language,
-    /// A built-in scheme whose orders it claims to give; [`utmost-workshop twin`](own-schemes.md#beside-a-twin) compares them.
+    /// A built-in scheme that it claims to reproduce; [`utmost-workshop twin`](own-schemes.md#beside-a-twin) compares their
+    /// orders.
     twin: Option<Spanned<String>>,
     /// `true`: the file may take the name of a built-in scheme.
     #[serde(default)]
     replaces_built_in: bool,
-    /// `true`: all children of the root have one clock, so that a response that waited behind lower ranks is ahead of a later
+    /// `true`: all children of the root share one clock, so that a response that waited behind lower ranks is ahead of a later
     /// one.
     #[serde(default)]
     common_time: bool,
-    /// A number to raise when its behaviour changes; 1 by default.
+    /// A number to increase when its behaviour changes; 1 by default.
     revision: Option<Spanned<u32>>,
     /// A [script](#scripts), instead of places.
     script: Option<Spanned<String>>,
@@ -55,7 +56,7 @@ struct FileScheme {
 struct FileGroup {
     /// Its name; figures and traces show it.
     name: Spanned<String>,
-    /// Another group, which stands before it in the file, or `"root"` (the default).
+    /// Another group, which must precede it in the file, or `"root"` (the default).
     parent: Option<Spanned<String>>,
     /// 0 (first, the default) to 65534.
     rank: Option<Spanned<i64>>,
@@ -75,7 +76,8 @@ struct FileWeightWhile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FilePlace {
-    /// A table of facts that must all hold, or a list of tables of which any must hold; without it, every resource.
+    /// A table of facts that must all be true, or a list of tables of which one must match; without it, every resource
+    /// matches.
     when: Option<Spanned<toml::Value>>,
     /// The name of a group, or `"root"` (the default).
     parent: Option<Spanned<String>>,
@@ -86,11 +88,11 @@ struct FilePlace {
     /// `"shared"` (the default), `"sequential"` (in the order of requests), `"newest-first"`, `"by-stream-id"`.
     #[serde(default, with = "Share")]
     share: Order,
-    /// The signals of clients about it, [below](#what-clients-signal).
+    /// The client's signal for it, [below](#what-clients-signal).
     says: Option<Spanned<FileSays>>,
 }
 
-/// How the responses of one place go.
+/// The order of responses in one place.
 #[derive(Deserialize)]
 #[serde(remote = "Order", rename_all = "kebab-case")]
 enum Share {
@@ -159,7 +161,7 @@ fn declared(
     Arc::new(if scheme.common_time { declared.with_common_time() } else { declared })
 }
 
-/// The line of the file on which the script's first line stands, if the script has lines of its own.
+/// The line of the file with the script's first line, if the script has lines of its own.
 fn first_line(text: &str, script: &Spanned<String>) -> Option<usize> {
     let at = script.span().start;
     let raw = text.get(at..).unwrap_or_default();
@@ -177,7 +179,7 @@ fn name(scheme: &FileScheme) -> Result<String, Fault> {
         return Fault::at(at, format!("name \"{name}\" must have {form}"));
     }
     if RESERVED.contains(&name.as_str()) {
-        return Fault::at(at, format!("`{name}` stands for other schemes; choose another name"));
+        return Fault::at(at, format!("`{name}` denotes other schemes; choose another name"));
     }
     if !scheme.replaces_built_in && REGISTRY.iter().any(|built_in| built_in.name == *name) {
         let remedy = "choose another name, or write replaces_built_in = true";
@@ -251,7 +253,7 @@ fn group_name(name: &Spanned<String>, above: &[(Group, usize)]) -> Result<String
     Ok(text.clone())
 }
 
-/// The parent of a group, which stands above it: no group is below itself.
+/// The parent of a group, which must precede it, so that no group is below itself.
 fn parent_of(
     parent: Option<&Spanned<String>>,
     above: &[(Group, usize)],
@@ -262,7 +264,7 @@ fn parent_of(
         all.iter().skip(above.len()).any(|it| it.get_ref().name.get_ref() == parent.get_ref());
     if is_later {
         let name = parent.get_ref();
-        let cause = format!("group `{name}` must stand in the file before the groups below it");
+        let cause = format!("group `{name}` must precede the groups below it in the file");
         return Fault::at(parent.span().start, format!("{cause}; no group is below itself"));
     }
     element(parent, above)
@@ -303,7 +305,8 @@ fn rules(
     for it in read {
         let at = it.span().start;
         if rules.iter().any(|(rule, _)| rule.when.is_empty()) {
-            let cause = "an earlier [[place]] has no `when` and takes every resource: put it last";
+            let cause =
+                "an earlier [[place]] has no `when` and matches every resource: put it last";
             return Fault::at(at, cause);
         }
         let place = it.get_ref();

@@ -1,12 +1,12 @@
-//! Schemes of one's own, read from files at run time, without a compiler.
+//! The user's own schemes, read from files at run time, without a compiler.
 //!
-//! A file (TOML) names a scheme and places responses: by rules ([`schedulers::Declared`]), or by a script in a small
-//! language (Rhai) that is called when a response opens, is sent and closes. The result is a [`Scheme`] like the schemes of the
-//! registry. `docs/own-schemes.md` describes the format.
+//! A file (TOML) names a scheme and places responses: by rules ([`schedulers::Declared`]), or by a script in a small language
+//! (Rhai) that is called when a response opens, is sent and closes. The result is a [`Scheme`] like the built-in ones.
+//! `docs/own-schemes.md` describes the format.
 //!
-//! A script has no access to files, clocks, chance or other connections, and all that it computes and remembers is bounded
+//! A script has no access to files, clocks, random numbers or other connections, and its computation and memory are limited
 //! (`limits.rs`), so a scheduler stays a pure function of its calls. A script that fails is not called again on that
-//! connection: responses that open from then on go last, in the order of their requests.
+//! connection: later responses go last, in the order of their requests.
 
 mod condition;
 mod error;
@@ -31,7 +31,7 @@ pub fn to_stderr() -> Report {
     Arc::new(|line| eprintln!("warning: {line}"))
 }
 
-/// Names that stand for something else where schemes are named.
+/// Names with another meaning in lists of schemes.
 pub const RESERVED: [&str; 4] = ["all", "paper", "oracle", "anti-oracle"];
 
 /// A scheme that a file describes.
@@ -39,20 +39,20 @@ pub const RESERVED: [&str; 4] = ["all", "paper", "oracle", "anti-oracle"];
 pub struct SchemeFile {
     /// The scheme.
     pub scheme: Scheme,
-    /// The scheme of the registry whose orders it claims to give.
+    /// The built-in scheme that it claims to reproduce.
     pub twin: Option<String>,
     /// Whether a script places its responses.
     pub has_script: bool,
 }
 
-/// Reads a scheme from a file. `report` is called once for a script that fails while it runs.
+/// Reads a scheme from a file. Calls `report` once for a script that fails at run time.
 pub fn read(path: &Path, report: Report) -> Result<SchemeFile, SchemeFileError> {
     let text = named_files::read_text(path)
         .map_err(|cause| SchemeFileError::Unreadable { path: path.to_owned(), cause })?;
     parse(&text, &path.display().to_string(), report)
 }
 
-/// Reads a scheme from a text; `file` is its name in messages.
+/// Parses a scheme; `file` is its name in messages.
 pub fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile, SchemeFileError> {
     if text.len() > FILE_BYTES_MAX {
         let cause = format!("the file is longer than {FILE_BYTES_MAX} bytes; a scheme is shorter");
@@ -61,7 +61,7 @@ pub fn parse(text: &str, file: &str, report: Report) -> Result<SchemeFile, Schem
     file::parse(text, file, report).map_err(|fault| fault.of(file, text))
 }
 
-/// Reads schemes from files, each of another name.
+/// Reads schemes from files, each with a different name.
 pub fn read_all(paths: &[PathBuf], report: &Report) -> Result<Vec<SchemeFile>, SchemeFileError> {
     let mut all: Vec<SchemeFile> = Vec::new();
     for path in paths {

@@ -1,7 +1,7 @@
 //! A script, and calls of its functions.
 //!
-//! The language is Rhai without modules, clocks, shared values and `eval`. Of its packages a script gets those that
-//! compute; the one with `sleep` and `exit` is left out.
+//! The language is Rhai without modules, clocks, shared values and `eval`. Scripts can use the packages for
+//! computation, but not the one with `sleep` and `exit`.
 
 use crate::error::Fault;
 use crate::limits::{
@@ -17,7 +17,7 @@ use rhai::{AST, CallFnOptions, Dynamic, Engine, EvalAltResult, FuncArgs, Positio
 use schedulers::Language;
 use toml::Spanned;
 
-/// The functions that a script may have: name, parameters, and whether it must.
+/// The functions that a script may define: name, parameters, and whether it is required.
 const FUNCTIONS: [(&str, &[&str], bool); 6] = [
     ("setup", &[], false),
     ("opened", &["stream", "resource"], true),
@@ -30,13 +30,13 @@ const FUNCTIONS: [(&str, &[&str], bool); 6] = [
 pub(crate) struct Script {
     engine: Engine,
     ast: AST,
-    /// The line of the file on which the script begins, if its lines are lines of the file.
+    /// The line of the file where the script begins, if its lines are lines of the file.
     first_line: Option<usize>,
-    /// The names of [`FUNCTIONS`] that it has.
+    /// The names of the [`FUNCTIONS`] that it defines.
     functions: Vec<&'static str>,
 }
 
-/// Why a call failed: the line in the file, if it is known, and the cause.
+/// Why a call failed: the line in the file, if known, and the cause.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) line: Option<usize>,
@@ -65,7 +65,7 @@ impl Script {
         self.functions.contains(&function)
     }
 
-    /// Calls a function; `this` is what the script remembers.
+    /// Calls a function; `this` is the script's memory.
     pub(crate) fn call(
         &self,
         name: &str,
@@ -133,7 +133,7 @@ fn engine() -> Engine {
     engine
 }
 
-/// The script has the functions that it needs, with their parameters.
+/// Checks that the script has the required functions, with their parameters.
 fn check_functions(ast: &AST, form: Language) -> Result<(), String> {
     let signalled = matches!(form, Language::Bucket | Language::Priority);
     let mut statements = ast.clone();

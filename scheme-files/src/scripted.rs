@@ -54,7 +54,7 @@ impl Scripted {
         Halves::new(ScriptedClient { scheme, noted_in }, server)
     }
 
-    /// Notes a failure, and warns of the first.
+    /// Records a failure, and warns about the first one.
     fn tell(&self, noted_in: &SchemeFailure, function: &str, Failure { line, cause }: &Failure) {
         let at = line.map_or(String::new(), |line| format!(" in line {line}"));
         noted_in.note(&format!("`{function}`{at}: {cause}"));
@@ -76,13 +76,13 @@ struct ScriptedServer {
     /// The script's memory of the connection.
     this: Dynamic,
     open: BTreeSet<StreamId>,
-    /// After a failure: how many responses have opened since.
+    /// After a failure, the number of responses opened since.
     failed: Option<u64>,
     noted_in: SchemeFailure,
 }
 
 impl ScriptedServer {
-    /// Calls a function, if the script has it and has not failed, and does what it returns.
+    /// Calls a function, if the script has it and has not failed, and applies its result.
     fn call(
         &mut self,
         tree: &mut Tree,
@@ -119,7 +119,7 @@ impl ScriptedServer {
         self.failed.get_or_insert(0);
     }
 
-    /// The last place of all, after a failure.
+    /// Puts a stream last of all, after a failure.
     fn put_last(&mut self, tree: &mut Tree, stream: StreamId) {
         let opened = self.failed.get_or_insert(0);
         *opened += 1;
@@ -171,7 +171,7 @@ impl ServerHalf for ScriptedServer {
     }
 }
 
-/// The client half: what `says` returns.
+/// The client half: it sends the result of `says`.
 struct ScriptedClient {
     scheme: Arc<Scripted>,
     noted_in: SchemeFailure,

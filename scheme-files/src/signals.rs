@@ -1,4 +1,4 @@
-//! The clients' signals: the form, and the word of each place.
+//! The clients' signals: their form, and the signal of each place.
 
 use crate::error::Fault;
 use schedulers::{ClientSignal, Element, Group, Language, Order, PLACEHOLDERS_MAX, Rule};
@@ -29,7 +29,7 @@ pub(crate) struct FileSays {
 }
 
 impl FileSays {
-    /// The word in the form that the file chose.
+    /// The signal in the file's form.
     pub(crate) fn signal(self, form: Language, at: usize) -> Result<ClientSignal, Fault> {
         let Self { priority, concurrency, urgency, incremental, weight } = self;
         let bucket = priority.is_some() || concurrency.is_some();
@@ -102,7 +102,7 @@ pub(crate) fn check(
     }
 }
 
-/// A server must find one place for each word.
+/// Checks that a server can identify the place from each signal.
 fn check_words(form: Language, rules: &[PlacedRule]) -> Result<(), Fault> {
     for (index, (rule, at)) in rules.iter().enumerate() {
         if rule.says.is_none() {
@@ -125,7 +125,7 @@ fn check_words(form: Language, rules: &[PlacedRule]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A tree of HTTP/2 has weights and chains, but no ranks.
+/// Checks places for HTTP/2's tree, which has weights and chains, but no ranks.
 fn check_tree(groups: &[(Group, usize)], rules: &[PlacedRule]) -> Result<(), Fault> {
     let remedy = "use signals = \"bucket\" or \"rfc9218\" with `says`, or signals = \"none\"";
     if let Some((_, at)) = groups.get(PLACEHOLDERS_MAX) {
@@ -141,7 +141,7 @@ fn check_tree(groups: &[(Group, usize)], rules: &[PlacedRule]) -> Result<(), Fau
         let cause = format!("tree frames cannot give a rank to responses that share; {remedy}");
         return Fault::at(*at, cause);
     }
-    // Where responses share: any resource that no place takes shares below the root.
+    // Where responses share: any resource without a place shares below the root.
     let mut shared: Vec<Element> = groups.iter().map(|(group, _)| group.parent).collect();
     shared.extend(
         rules.iter().filter(|(rule, _)| rule.order == Order::Shared).map(|(rule, _)| rule.parent),

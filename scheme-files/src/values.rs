@@ -7,18 +7,18 @@ use schedulers::{ClientSignal, Element, FACTS, Group, Language, Place, Rank, Res
 
 type Result<T> = std::result::Result<T, String>;
 
-/// A node and its place, by `put(who, place)`.
+/// A node and its place, from `put(who, place)`.
 #[derive(Debug, Clone)]
 struct Put {
     who: Dynamic,
     place: Map,
 }
 
-/// Makes the types and functions of a script known.
+/// Registers the types and functions for scripts.
 pub(crate) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Resource>("Resource");
     for fact in &FACTS {
-        // `async` is a word of the language.
+        // `async` is a keyword of the language.
         let name = if fact.name == "async" { "asynchronous" } else { fact.name };
         engine.register_get(name, |resource: &mut Resource| fact.get(resource));
     }
@@ -41,18 +41,18 @@ fn known(value: Option<impl Into<Dynamic>>) -> Dynamic {
     value.map_or(Dynamic::UNIT, Into::into)
 }
 
-/// A number of bytes as scripts have it.
+/// A number of bytes in the scripts' form.
 pub(crate) fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// A stream as scripts have it: its ID.
+/// A stream in the scripts' form: its ID.
 pub(crate) fn stream_number(stream: StreamId) -> i64 {
     stream.0.cast_signed()
 }
 
-/// The moves that a function of a script asks for: nodes and their places. A map is the place of the stream that the call is
-/// about. Values of other types are ignored, because the last expression of any function is its result.
+/// The moves that a script function returns: nodes and their places. A map is the place of the stream that the call
+/// concerns. Values of other types are ignored, because a function always returns its last expression.
 pub(crate) fn puts(
     result: Dynamic,
     about: Option<StreamId>,
@@ -109,7 +109,7 @@ fn place(map: &Map, groups: &[Group]) -> Result<Place> {
     Ok(Place::below(parent).rank(rank).weight(weight))
 }
 
-/// The same order among numbers that are not negative.
+/// Maps non-negative numbers to the same order.
 fn sorted(number: i64) -> u64 {
     number.cast_unsigned() ^ (1 << 63)
 }
@@ -126,7 +126,7 @@ fn within(key: &str, value: &Dynamic, least: u16, most: u16) -> Result<u16> {
     found.ok_or_else(|| format!("{key} {number} must be from {least} to {most}"))
 }
 
-/// A client's signal, as scripts have it; `None`: it has another form than the scheme's.
+/// A client's signal in the scripts' form; `None` if its form is not the scheme's.
 pub(crate) fn signal_map(signal: ClientSignal, form: Language) -> Option<Map> {
     let entries = match (signal, form) {
         (ClientSignal::Bucket(byte), Language::Bucket) => {
@@ -140,7 +140,7 @@ pub(crate) fn signal_map(signal: ClientSignal, form: Language) -> Option<Map> {
     Some(entries.into_iter().map(|(key, value): (&str, Dynamic)| (key.into(), value)).collect())
 }
 
-/// The value that `says` returned.
+/// Parses the value that `says` returned.
 pub(crate) fn signal(result: &Dynamic) -> Result<ClientSignal> {
     let wrong = "`says` must return #{ priority: 0 to 63, concurrency: 0 to 3 } or #{ urgency: 0 to 7, incremental: true or false }";
     let map = result.as_map_ref().map_err(|_| wrong.to_owned())?;

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// The certificates of these files, each with the key in the same place; a client gets the one that names the host it asks for.
-/// `None`: there are none.
+/// Pairs each certificate with the key at the same position. A client gets the one that covers the host it requests. `None`:
+/// the flags name no certificate.
 pub(crate) fn of_flags(
     certificates: &[PathBuf],
     keys: &[PathBuf],
@@ -33,14 +33,14 @@ pub(crate) fn of_flags(
     all
 }
 
-/// The certificates of these files, or the self-signed one in their place, each with its name.
+/// The certificates of these files, or the self-signed one, each with its name.
 pub(crate) fn named(identity: &Identity, files: &[PathBuf]) -> Vec<(String, Validity)> {
     let names = files.iter().map(|it| it.display().to_string());
     let own = files.is_empty().then(|| "the self-signed certificate".to_owned());
     names.chain(own).zip(identity.validities()).collect()
 }
 
-/// Why browsers refuse the certificates, or will soon. `hosts`: those that the routes name.
+/// Why browsers reject the certificates, or soon will. `hosts`: the hosts that the routes name.
 pub(crate) fn warnings(
     certificates: &[(String, Validity)],
     hosts: &BTreeSet<&str>,
@@ -60,12 +60,11 @@ pub(crate) fn warnings(
     warnings
 }
 
-/// How a browser takes a certificate that was made on the spot for these hosts.
+/// How browsers react to a self-signed certificate for these hosts.
 pub(crate) fn self_signed(hosts: &[String], pin: &str) -> String {
     let names = [&["localhost".to_owned()], hosts].concat().join(", ");
     format!(
-        "no --cert: using a self-signed certificate for {names}, valid for 30 days; Chromium takes it with \
-         --ignore-certificate-errors-spki-list={pin}"
+        "no --cert: using a self-signed certificate for {names}, valid for 30 days; Chromium accepts it with --ignore-certificate-errors-spki-list={pin}"
     )
 }
 

@@ -27,8 +27,8 @@ use std::time::SystemTime;
 
 /// Serve a directory, a page or a backend over HTTP/3, HTTP/2 and HTTP/1.1, by a scheme
 ///
-/// Prints a line `listening on ADDR:PORT` for each address when it is ready. On SIGTERM, responses under way finish first.
-/// On SIGHUP, it reads the certificate, the keys and the configuration again, for connections that begin from then on.
+/// Prints a line `listening on ADDR:PORT` for each address when it is ready. On SIGTERM, responses in progress finish first. On SIGHUP, it
+/// reads the certificate, the keys and the configuration again, for new connections.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost serve --root site --listen 127.0.0.1:4433 --scheme bucket-html\n  \
@@ -47,7 +47,7 @@ pub struct Arguments {
     /// Serve a page: a bundled name, or a file
     #[arg(long)]
     page: Option<String>,
-    /// Pass requests on to this backend. It is asked with http over HTTP/1.1, with https over HTTP/2 or HTTP/1.1
+    /// Pass requests on to this backend. An http backend gets HTTP/1.1; an https backend gets HTTP/2 or HTTP/1.1
     #[arg(long, value_name = "URL")]
     upstream: Option<Address>,
     /// Certificate authorities (PEM) that may vouch for a backend with https [default: the system's]
@@ -56,7 +56,7 @@ pub struct Arguments {
     /// Let clients open WebSockets to the backend. Over HTTP/1.1 (RFC 6455), over HTTP/2 and HTTP/3 by extended CONNECT (RFC 8441, RFC 9220)
     #[arg(long, requires = "upstream")]
     websockets: bool,
-    /// Read what to serve from a TOML file
+    /// Read the configuration from a TOML file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scheme", "signals"])]
     config: Option<PathBuf>,
     /// List all mistakes in the configuration, and serve nothing. Also reads certificates, keys and folders. Exits with 2 if
@@ -65,18 +65,18 @@ pub struct Arguments {
     check: bool,
     #[command(flatten)]
     listening: Listening,
-    /// Make a certificate, also for these hosts. It is valid for 30 days. For testing only: browsers do not trust it unless
-    /// told to
+    /// Make a self-signed certificate that also names these hosts. It is valid for 30 days. For testing only: browsers do not trust it
+    /// unless told to
     #[arg(long, value_name = "HOST", num_args = 0.., value_delimiter = ',', value_parser = values::host, conflicts_with = "cert")]
     self_signed: Vec<String>,
-    /// Certificate chain (PEM) [default: as with --self-signed]. With several, each followed by its --key, a client gets the one
-    /// that names the host it asks for, otherwise the first
+    /// Certificate chain (PEM) [default: as with --self-signed]. Can be repeated, each followed by its --key: a client gets the certificate
+    /// that names its host, otherwise the first
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Vec<PathBuf>,
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Vec<PathBuf>,
-    /// The scheme [default: rfc9218; with --page bucket-html]. It is the order in which to send
+    /// The scheme [default: rfc9218; with --page bucket-html]. A scheme is an order of sending
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     #[command(flatten)]
@@ -94,8 +94,8 @@ pub struct Arguments {
     /// the rate that it has measured
     #[arg(long, hide_short_help = true)]
     idle_reset: bool,
-    /// A response of which this much has gone in at least 2 seconds is a download: it goes behind all others, under schemes
-    /// that take the priorities of RFC 9218. 0: no response is one
+    /// Treat a response as a download once it has sent this much over at least 2 seconds. Downloads go behind all other responses, under
+    /// schemes that use the priorities of RFC 9218. 0 turns this off
     #[arg(long, value_name = "SIZE", default_value = "4Mi", value_parser = corpus::size::parse, hide_short_help = true)]
     downloads_from: u64,
     /// Initial congestion window, which is paced. RFC 9002, 7.2 recommends 10 [default: 32, or as large as needed with --pace]
@@ -108,18 +108,18 @@ pub struct Arguments {
     /// request, so methods other than GET, HEAD, OPTIONS and TRACE get 425 (RFC 8470)
     #[arg(long, hide_short_help = true)]
     early_data: bool,
-    /// File with 48 random bytes that seal sessions, so that clients can resume them after a restart or in another
-    /// process. Replace it often [default: drawn at the start, and again every two days; with several shards, on SIGHUP]
+    /// File with 48 random bytes that seal sessions, so that clients can resume them after a restart or in another process. Replace it
+    /// regularly [default: generated at startup, and again every two days; with several shards, on SIGHUP]
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     ticket_key: Option<PathBuf>,
-    /// Seconds after SIGTERM in which responses under way must finish
+    /// Seconds after SIGTERM in which responses in progress must finish
     #[arg(long, value_name = "SECONDS", default_value_t = 10, hide_short_help = true)]
     drain_within: u32,
     /// Number of threads. They share the address. Each connection stays on one of them [default: one for each
     /// core; 1 with [migration], which moves responses between connections of one thread]
     #[arg(long, value_name = "COUNT", hide_short_help = true, value_parser = clap::value_parser!(u8).range(1..))]
     shards: Option<u8>,
-    /// Write one qlog a connection into this directory
+    /// Write a qlog for each connection into this directory
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
     #[command(flatten)]
@@ -134,14 +134,14 @@ impl Arguments {
         self.scheme.as_deref()
     }
 
-    /// The schemes that the flags make known.
+    /// The schemes that the flags name, beside the built-in ones.
     pub fn catalogue(&self) -> Result<Catalogue, Failure> {
         self.own.catalogue(&[])
     }
 }
 
-/// As many as quic-go and Chromium's own servers have: a page is shown earlier (docs/serve-tuning.md#the-first-window). Until a client has proved
-/// its address it gets three times what it sent, and ten packets go at once.
+/// quic-go and Chromium's own servers use as many; pages appear earlier (docs/serve-tuning.md#the-first-window). Until a client has proved
+/// its address, it gets at most three times the bytes it sent; ten packets leave at once.
 const INITIAL_WINDOW_PACKETS: usize = 32;
 
 /// Serves until a signal ends it.
@@ -169,7 +169,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let places = places.map_err(Failure::elsewhere)?;
     let servers = Server::shards(&places, load_balancer, &identity, site, &options);
     let mut servers = servers.map_err(Failure::elsewhere)?;
-    // The access log ends when the last one who could write to it is gone.
+    // The access log ends when its last writer is dropped.
     drop(options);
     if let Some(listeners) = listeners {
         gateway::serve_tcp(&mut servers[0], listeners, &identity, count)
@@ -202,7 +202,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says all that keeps the server from starting, as far as it can be known without starting it.
+/// Reports everything that would keep the server from starting, as far as it can be checked without starting it.
 fn check(arguments: &Arguments) -> Result<(), Failure> {
     let mut faults = Faults::default();
     let loaded = load(arguments, None, &mut faults);
@@ -213,7 +213,7 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
         println!("{}", printable(&fault.to_string()));
     }
     match faults.0.len() {
-        0 => println!("nothing is wrong: the server can start"),
+        0 => println!("no mistakes: the server can start"),
         1 => return Err(Failure::bad_input("1 mistake: the server does not start")),
         count => {
             return Err(Failure::BadInput(format!("{count} mistakes: the server does not start")));
@@ -235,7 +235,7 @@ fn shards(asked: Option<u8>, options: &Options) -> Result<u8, Failure> {
     }
 }
 
-/// Everything that is read from files, at the start and on SIGHUP, if it has no mistake.
+/// Everything that is read from files, at startup and on SIGHUP; fails if there is a mistake.
 fn loaded(
     arguments: &Arguments,
     own: Option<&Identity>,
@@ -292,13 +292,15 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Opens the access log again, and serves new connections by the present files, if they can be used.
+/// Reopens the access log, and serves new connections from the current files if they are valid.
 fn reload(arguments: Arguments, port: u16, first: Identity, watching: &Watching) -> Reload {
     let (access_log, metrics) = (watching.reopener(), watching.metrics.clone());
     let own = arguments.cert.is_empty().then_some(first);
     Box::new(move |server| {
         if let Some(Err(error)) = access_log.as_ref().map(Reopen::reopen) {
-            eprintln!("--access-log: not opened again, lines go on to the old file: {error}");
+            eprintln!(
+                "--access-log: not reopened, lines are still written to the old file: {error}"
+            );
         }
         let changed = loaded(&arguments, own.as_ref()).and_then(|(mut renewal, _)| {
             renewal.options.alt_svc_port = Some(port);
@@ -308,14 +310,14 @@ fn reload(arguments: Arguments, port: u16, first: Identity, watching: &Watching)
             Ok(renewal)
         });
         match &changed {
-            Ok(_) => eprintln!("reloaded: new connections use the present files"),
-            Err(error) => eprintln!("not reloaded, everything stays as it was: {error}"),
+            Ok(_) => eprintln!("reloaded: new connections use the current files"),
+            Err(error) => eprintln!("not reloaded, nothing has changed: {error}"),
         }
         changed.ok()
     })
 }
 
-/// Tells the metrics which certificates new connections get.
+/// Updates the metrics with the certificates that new connections get.
 fn show(metrics: Option<&Arc<Metrics>>, identity: &Identity, arguments: &Arguments) {
     if let Some(metrics) = metrics {
         metrics.shows(certificates::named(identity, &arguments.cert));

@@ -1,4 +1,4 @@
-//! Visitors try orders: the flags, and the file that says what they have shown.
+//! Visitors try orders: the flags, and the file of findings.
 
 use crate::{Failure, values};
 use schedulers::{Scheme, SchemeError};
@@ -17,7 +17,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// Which orders visitors try.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Explore {
-    /// Let visitors try these schemes, and find the best one for each page. It is measured by when the server sent its bytes. A scheme ignores
+    /// Let visitors try these schemes, and find the best one for each page. The measure is when the server sent its bytes. A scheme ignores
     /// clients' signals; NAME:obey and NAME:override use them
     #[arg(long = "explore", value_name = "NAME,...", value_delimiter = ',')]
     schemes: Vec<String>,
@@ -34,7 +34,7 @@ pub(crate) struct Explore {
     file: Option<PathBuf>,
 }
 
-/// A thread that writes what was found.
+/// A thread that writes the findings.
 pub(crate) struct Exploring {
     exploration: Arc<Exploration>,
     file: Option<PathBuf>,
@@ -42,7 +42,7 @@ pub(crate) struct Exploring {
 }
 
 impl Explore {
-    /// The orders. `find` knows schemes by name.
+    /// The orders that visitors try. `find` looks up schemes by name.
     pub(crate) fn orders(
         &self,
         find: impl Fn(&str) -> Result<Scheme, SchemeError>,
@@ -69,7 +69,7 @@ impl Explore {
                 return Err(format!("{name}: {signals} is not ignore, obey or override"));
             };
             if candidates.iter().any(|before| before.name == *name) {
-                return Err(format!("{name} is there twice"));
+                return Err(format!("{name} occurs twice"));
             }
             let scheme = find(scheme).map_err(|error| error.to_string())?;
             candidates.push(Candidate { name: name.clone(), scheme, signals: *signals });
@@ -77,7 +77,7 @@ impl Explore {
         Ok(candidates)
     }
 
-    /// Continues from the file, and begins to write it.
+    /// Loads earlier findings from the file, and begins to write new ones.
     pub(crate) fn begin(&self, exploration: Arc<Exploration>) -> Result<Exploring, Failure> {
         let Some(file) = self.file.clone() else {
             return Ok(Exploring { exploration, file: None, writer: None });
@@ -139,7 +139,7 @@ fn resumed(exploration: &Exploration, file: &Path) -> Result<ExplorationReport, 
     Ok(report)
 }
 
-/// Replaces the file in one step, so that nobody reads half of it.
+/// Replaces the file atomically, so that no reader sees half of it.
 fn save(report: &ExplorationReport, file: &Path) -> std::io::Result<()> {
     let mut text = serde_json::to_string_pretty(report)?;
     text.push('\n');
@@ -149,12 +149,12 @@ fn save(report: &ExplorationReport, file: &Path) -> std::io::Result<()> {
     rename(&beside, file)
 }
 
-/// The pages whose favourite is another one now.
+/// The pages whose favourite order has changed.
 fn changes(before: &ExplorationReport, now: &ExplorationReport) -> Vec<String> {
     let mut changes = Vec::new();
     for page in &now.pages {
         let then = before.pages.iter().find(|it| it.page == page.page);
-        // Where nothing was found yet, the first order is taken.
+        // Without findings, the first order counts as the favourite.
         let earlier = then.map_or(&now.orders[0], |it| &it.favourite);
         if page.favourite != *earlier {
             let (name, favourite, found) = (&page.page, &page.favourite, &page.found);
@@ -167,7 +167,7 @@ fn changes(before: &ExplorationReport, now: &ExplorationReport) -> Vec<String> {
 /// Pages that are printed at once.
 const TOLD_PAGES: usize = 20;
 
-/// The first of many lines, and where the others are.
+/// The first of many lines, and a pointer to the rest.
 fn brief(mut lines: Vec<String>, file: Option<&Path>) -> Vec<String> {
     let left = lines.len().saturating_sub(TOLD_PAGES);
     if left > 0 {

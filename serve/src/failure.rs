@@ -16,15 +16,15 @@ pub enum Failure {
     /// Bad usage or bad input: exit code 2.
     #[error("{0}")]
     BadInput(String),
-    /// The other side or the environment failed: exit code 3.
+    /// The peer or the environment failed: exit code 3.
     #[error("{0}")]
     Elsewhere(String),
-    /// A program that this one ran failed: its exit code.
+    /// A program that this one ran has failed: its exit code.
     #[error("{program} ended with exit code {code}")]
     Ended {
         /// The program that was run.
         program: String,
-        /// Its exit code, or 128 and the number of the signal that ended it.
+        /// Its exit code, or 128 plus the number of the signal that ended it.
         code: i32,
     },
 }
@@ -49,15 +49,14 @@ impl Failure {
         move |error| Self::BadInput(format!("{flag}: {error}"))
     }
 
-    /// Bad input in a file, or a file that cannot be used. A name may have line ends and what a terminal would obey: they are
-    /// replaced.
+    /// Bad input in a file, or an unusable file. Replaces line ends and control characters in its name.
     pub fn of_file(path: &Path, cause: impl Display) -> Self {
         let name = path.display().to_string();
         let name = printable(&name).replace(['\n', '\t'], "\u{fffd}");
         Self::BadInput(format!("{name}: {cause}"))
     }
 
-    /// A failure of the other side or the environment, for this cause.
+    /// A failure of the peer or the environment, for this cause.
     pub fn elsewhere(error: impl Display) -> Self {
         Self::Elsewhere(error.to_string())
     }
@@ -73,12 +72,12 @@ impl Failure {
     }
 }
 
-/// The mistakes in a program's input. The first one is why it fails; a check prints all.
+/// The mistakes in a program's input. The first becomes the failure; a check prints all.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(pub(crate) Vec<Failure>);
 
 impl Faults {
-    /// The value, unless it is wrong.
+    /// Returns the value, or records the failure.
     pub(crate) fn kept<T>(&mut self, read: Result<T, Failure>) -> Option<T> {
         read.map_err(|it| self.0.push(it)).ok()
     }
@@ -93,7 +92,7 @@ impl Faults {
     }
 }
 
-/// The text without what a terminal would obey instead of showing it; line ends and tabs stay.
+/// Removes control characters that a terminal would obey; keeps line ends and tabs.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
 }

@@ -1,8 +1,8 @@
-//! How the help of every command is arranged: an example first, options by group, and under `-h` one sentence an option.
+//! Arranges the help of every command: an example first, options by group, and one sentence for each option under `-h`.
 
 use clap::{Arg, ArgAction, Command};
 
-/// The groups of options, with the long names of the options, for all commands. A command can put an option into another group itself.
+/// The groups of options for all commands, with the options' long names. A command can override the group of an option.
 const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Pages",
@@ -150,11 +150,11 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Help", &["help", "version"]),
 ];
 
-/// Where the parts of a command's help stand.
+/// The layout of a command's help.
 const TEMPLATE: &str =
     "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
-/// A program, or a command, with its help arranged, and that of its subcommands.
+/// Arranges the help of a program or command, and of its subcommands.
 #[must_use]
 pub fn arranged(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
@@ -174,7 +174,7 @@ pub fn arranged(command: Command) -> Command {
     command.help_template(TEMPLATE).disable_help_flag(true).arg(help).mut_args(shortened)
 }
 
-/// The first of some examples, with the lines that belong to it.
+/// The first example, with its continuation lines.
 fn first_example(examples: &str) -> String {
     let mut lines = examples.lines().skip(1);
     let mut example = "Example:".to_owned();

@@ -1,7 +1,7 @@
 //! The command `utmost serve`, and what it shares with the other commands: failures, and values of flags.
 //!
-//! The program `utmost-serve` consists of it. It does not contain the lab, whose virtual clock and seeded chance
-//! replace functions of the whole program: a server runs with the system's.
+//! The program `utmost-serve` consists of it. It does not contain the lab, whose virtual clock and seeded
+//! randomness replace functions of the whole process: a server uses the system's.
 
 mod certificates;
 mod command;

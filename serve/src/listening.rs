@@ -1,4 +1,4 @@
-//! Where a server listens: the UDP port of HTTP/3, and the TCP port of the same number for the other versions.
+//! Where a server listens: the UDP port of HTTP/3, and the TCP port of the same number for HTTP/2 and HTTP/1.1.
 
 use crate::Failure;
 use crate::values::{self, Addresses};
@@ -8,36 +8,35 @@ use server::event_loop::EventLoop;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-/// How often a free UDP port is chosen whose TCP port may be taken.
+/// Attempts to find a free UDP port whose TCP port is free, too.
 const ATTEMPTS: usize = 20;
 
 /// Where to listen.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Listening {
-    /// The address, over UDP and TCP. Port 0 takes a free one; localhost:PORT is both loopback addresses, of IPv4 and IPv6. The flag
-    /// can be repeated: all addresses have the same site
+    /// The address, over UDP and TCP. Port 0 picks a free one; localhost:PORT means both loopback addresses, IPv4 and IPv6. The flag
+    /// can be repeated: all addresses serve the same site
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433", value_parser = values::addresses)]
     listen: Vec<Addresses>,
-    /// The port that clients see, if it is another one. For example, of a container
+    /// The port that clients see, if it differs. For example, the published port of a container
     #[arg(long, hide_short_help = true, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     public_port: Option<u16>,
-    /// Serve over HTTP/3 alone, and leave the TCP port to another server. Without it, HTTP/2 and HTTP/1.1 are served at the
-    /// same port number, with the header field that brings browsers to HTTP/3 (Alt-Svc)
+    /// Serve over HTTP/3 only, and leave the TCP port to another server. Without this flag, the server also offers HTTP/2 and
+    /// HTTP/1.1 at the same port number, with the header field that leads browsers to HTTP/3 (Alt-Svc)
     #[arg(long)]
     no_tcp: bool,
-    /// Bytes of a connection over TCP that the system may hold unsent (`TCP_NOTSENT_LOWAT`): they go ahead of responses that are
-    /// more urgent
+    /// Bytes of a TCP connection that the system may hold unsent (`TCP_NOTSENT_LOWAT`). They leave before more urgent responses
     #[arg(long, hide_short_help = true, value_name = "SIZE", default_value = "16Ki", value_parser = lowat, conflicts_with = "no_tcp")]
     tcp_lowat: u32,
     /// Congestion control of TCP: bbr, cubic, reno, or another that the system has [default: the system's]
     #[arg(long, hide_short_help = true, value_name = "NAME", conflicts_with = "no_tcp")]
     tcp_cc: Option<String>,
-    /// Redirect plain HTTP at this address to https. For example 0.0.0.0:80. The flag can be repeated
+    /// Redirect plain HTTP at this address to https. For example, 0.0.0.0:80. The flag can be repeated
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::addresses, conflicts_with = "no_tcp")]
     http_redirect: Vec<Addresses>,
 }
 
-/// The bytes of `--tcp-lowat`. 0 would mean the system's default, which is unlimited.
+/// The bytes of `--tcp-lowat`. Rejects 0, which would mean the system's default: unlimited.
 fn lowat(text: &str) -> Result<u32, String> {
     let bytes = corpus::size::parse(text)?;
     let bytes = u32::try_from(bytes).ok().filter(|it| (1..=1 << 30).contains(it));
@@ -77,7 +76,7 @@ impl Listening {
         Ok(Bound { loops, listeners, addresses })
     }
 
-    /// Refuses what cannot be bound.
+    /// Rejects addresses that cannot be bound.
     pub(crate) fn check(&self, shards: u8) -> Result<(), Failure> {
         let all: Vec<SocketAddr> = each(&self.listen).map(|(it, _)| it).collect();
         if all.len() * usize::from(shards) > usize::from(u8::MAX) {
@@ -89,7 +88,7 @@ impl Listening {
         for (place, address) in all.iter().enumerate() {
             if address.port() != 0 && all[..place].contains(address) {
                 return Err(Failure::BadInput(format!(
-                    "--listen {address} is there twice; name it once"
+                    "--listen {address} occurs twice; name it once"
                 )));
             }
         }
@@ -118,7 +117,7 @@ impl Listening {
         Ok(plain)
     }
 
-    /// The UDP sockets of `shards` shards at one address, and its TCP socket.
+    /// The UDP sockets of `shards` shards at one address, and the TCP socket.
     fn bind_one(
         &self,
         listen: SocketAddr,
@@ -151,10 +150,10 @@ impl Listening {
         self.public_port.unwrap_or(bound.port())
     }
 
-    /// Advice for the owner of a site about the names of its certificate.
+    /// Advice for the site's owner about the names in the certificate.
     pub(crate) fn advice(&self, identity: &Identity, port: u16) -> Vec<String> {
         let names = identity.names().unwrap_or_default();
-        // Neither a pattern nor `localhost` is in the DNS.
+        // The DNS has neither patterns nor `localhost`.
         let hosts = names.iter().filter(|it| !it.starts_with('*') && it.contains('.'));
         hosts
             .map(|it| format!("DNS record for HTTP/3 at once: {}", self.record(it, port)))
@@ -179,18 +178,18 @@ struct Unbound {
     error: io::Error,
 }
 
-/// All addresses, and whether the server needs each.
+/// All addresses, each with whether the server needs it.
 fn each(several: &[Addresses]) -> impl Iterator<Item = (SocketAddr, bool)> + '_ {
     several.iter().flat_map(|it| it.all.iter().enumerate().map(|(place, it)| (*it, place == 0)))
 }
 
-/// Whether two sockets of one protocol cannot have these addresses. A port that the system chooses is free.
+/// Whether two sockets of one protocol conflict at these addresses. A port that the system chooses never conflicts.
 fn meet(one: SocketAddr, other: SocketAddr) -> bool {
     let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
     one.port() != 0 && one.port() == other.port() && (is_any || one.ip() == other.ip())
 }
 
-/// Whether the system does not have an address, as `[::1]` without IPv6.
+/// Whether the system lacks an address, such as `[::1]` without IPv6.
 fn is_absent(error: &io::Error) -> bool {
     !matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied)
 }

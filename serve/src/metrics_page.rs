@@ -21,16 +21,17 @@ use tokio::task::JoinHandle;
 /// The text format of Prometheus.
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// Connections at a time. For a further one, the oldest is closed: a client that holds connections does not block others.
+/// The most connections at a time. Another one replaces the oldest, so that a client that holds connections does not
+/// block others.
 const CONNECTIONS: usize = 256;
 
-/// The time for a connection: for one request and its response.
+/// The deadline of a connection: one request and its response.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Without descriptors, the time until the next attempt to accept a connection.
+/// The pause before the next attempt to accept a connection when descriptors have run out.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers until the program ends. Returns the address, whose port the system may have chosen.
+/// Starts to answer until the program ends. Returns the bound address, because the system may choose the port.
 pub(crate) fn start(listen: SocketAddr, metrics: Arc<Metrics>) -> Result<SocketAddr, Failure> {
     let (runtime, listener) = bind(listen).map_err(|error| {
         Failure::Elsewhere(format!("{listen}: {error}; choose another --metrics"))
@@ -80,7 +81,7 @@ async fn answer_one(stream: TcpStream, metrics: &Metrics) {
     });
     let mut http = hyper::server::conn::http1::Builder::new();
     let connection = http.keep_alive(false).serve_connection(TokioIo::new(stream), service);
-    // If it does not end well, nobody waits for the answer any more.
+    // If this fails, no client waits for the answer any more.
     tokio::time::timeout(PATIENCE, connection).await.ok();
 }
 
@@ -94,7 +95,7 @@ fn answer(method: &Method, path: &str, metrics: &Metrics) -> Response<Full<Bytes
             (StatusCode::SERVICE_UNAVAILABLE, "draining\n".to_owned())
         }
         "/health" => (StatusCode::OK, "ok\n".to_owned()),
-        _ => (StatusCode::NOT_FOUND, "only /metrics and /health are here\n".to_owned()),
+        _ => (StatusCode::NOT_FOUND, "only /metrics and /health exist here\n".to_owned()),
     };
     let mut response = Response::new(Full::from(text));
     *response.status_mut() = status;
@@ -107,7 +108,7 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Descriptors that the process has open, where the system lists them. One is for the list.
+/// The number of descriptors that the process has open, where the system lists them. One of them belongs to the listing.
 fn descriptors() -> Option<usize> {
     let listed = std::fs::read_dir("/proc/self/fd").ok()?.count();
     Some(listed.saturating_sub(1))

@@ -1,4 +1,4 @@
-//! Values that flags of more than one command take.
+//! Parsers for the flag values that commands share.
 
 use crate::failure::Failure;
 use ::corpus::Page;
@@ -30,13 +30,13 @@ pub fn server_address(text: &str) -> Result<SocketAddr, String> {
     let addresses = text.to_socket_addrs();
     let found =
         addresses.map_err(|error| format!("`{text}`: {error}; use for example 127.0.0.1:4433"))?;
-    // A server that listens on IPv4 only is the common case for a name with both.
+    // A server that listens only on IPv4 is the common case for a name with both kinds of addresses.
     let mut found: Vec<SocketAddr> = found.collect();
     found.sort_by_key(SocketAddr::is_ipv6);
     found.first().copied().ok_or_else(|| format!("`{text}`: no address"))
 }
 
-/// Schemes of the user's own, beside the built-in ones.
+/// Schemes from the user's files, beside the built-in ones.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct OwnSchemes {
     /// Add the scheme of this TOML file (docs/own-schemes.md). The flag can be repeated
@@ -45,7 +45,7 @@ pub struct OwnSchemes {
 }
 
 impl OwnSchemes {
-    /// The registry, and the schemes of the files. `more`: files that a configuration names.
+    /// The built-in schemes, and the schemes of the files. `more`: files that a configuration names.
     pub fn catalogue(&self, more: &[PathBuf]) -> Result<Catalogue, Failure> {
         let files = [&self.scheme_file, more].concat();
         let read = scheme_files::read_all(&files, &scheme_files::to_stderr());
@@ -75,13 +75,14 @@ pub fn page(argument: &str) -> Result<Page, Failure> {
     })
 }
 
-/// Pages: a set of bundled ones such as `@first-60`, all pages in a folder, or one by its bundled name or its file.
+/// Pages: a set of bundled ones such as `@first-60`, all pages in a folder, or a single page by its bundled name or
+/// file.
 pub fn pages(argument: &str) -> Result<Vec<Page>, Failure> {
     let names = ::corpus::sets::spelled_out(&[argument.to_owned()]).map_err(Failure::bad_input)?;
     names.iter().map(|it| page(it)).collect()
 }
 
-/// Makes a directory to write into, so that an error precedes any work. Errors name `flag`.
+/// Creates an output directory, so that errors appear before any work is done. Errors name `flag`.
 pub fn directory(path: &Path, flag: &str) -> Result<(), Failure> {
     std::fs::create_dir_all(path).map_err(|error| {
         Failure::BadInput(format!("{}: {error}; {flag} takes a directory", path.display()))
@@ -103,11 +104,11 @@ pub fn choice<T: Clone + Send + Sync>(choices: Choices<T>) -> impl TypedValuePar
 /// How a server uses signals.
 pub const SIGNALS: Choices<SignalUse> = &[
     ("obey", "The client's signals place its streams", SignalUse::Obey),
-    ("ignore", "The server places streams by what it knows of the page", SignalUse::Ignore),
-    ("override", "The client's signals add to what the server knows", SignalUse::Override),
+    ("ignore", "The server places streams by its knowledge of the page", SignalUse::Ignore),
+    ("override", "The client's signals add to the server's knowledge", SignalUse::Override),
 ];
 
-/// A host that a certificate can name: letters, digits, `-` and dots, perhaps `*.` in front; or an IP address.
+/// A host name for a certificate: letters, digits, `-` and dots, perhaps with a leading `*.`; or an IP address.
 pub fn host(text: &str) -> Result<String, String> {
     let name = text.strip_prefix("*.").unwrap_or(text);
     let is_name = name.len() <= 253 && name.split('.').all(is_label);
@@ -122,10 +123,10 @@ fn is_label(text: &str) -> bool {
         && text.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-' || it == b'_')
 }
 
-/// One or several addresses to listen on.
+/// One or more addresses to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Addresses {
-    /// The addresses. A server can do without all but the first.
+    /// The addresses. Only the first is required.
     pub all: Vec<SocketAddr>,
 }
 
@@ -154,7 +155,7 @@ pub const CONGESTION_CONTROLS: Choices<CongestionControl> = &[
     ("reno", "New Reno, RFC 9002", CongestionControl::Reno),
 ];
 
-/// `--idle-reset`, which bbr2 has no use for.
+/// Checks `--idle-reset`, which does not apply to bbr2.
 pub fn idle_reset(wanted: bool, cc: CongestionControl) -> Result<bool, Failure> {
     if wanted && cc == CongestionControl::Bbr2 {
         let cause =

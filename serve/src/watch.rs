@@ -15,25 +15,25 @@ const FORMATS: &[(&str, &str, Format)] = &[
     ("json", "a JSON object a line", Format::Json),
 ];
 
-/// How long a server that ends waits for its access log, for example for the reader of a pipe.
+/// How long a server that shuts down waits for its access log, for example for the reader of a pipe.
 const LOG_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How a server is watched.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Watch {
-    /// Append a line for each response to this file. `-` is the standard output. SIGHUP opens the file again
+    /// Append a line for each response to this file. `-` is the standard output. On SIGHUP, the server reopens the file
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
     /// How the lines are written
     #[arg(long, value_name = "FORMAT", hide_short_help = true, requires = "access_log", value_parser = values::choice(FORMATS), default_value = "combined")]
     access_log_format: Format,
-    /// Answer /metrics (for Prometheus) and /health at this address. For example 127.0.0.1:9433, over HTTP/1.1. Choose an
-    /// address that only you reach
+    /// Answer /metrics (for Prometheus) and /health at this address. It uses HTTP/1.1. Choose an address that only you
+    /// can reach, such as 127.0.0.1:9433
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::address)]
     metrics: Option<SocketAddr>,
 }
 
-/// The observers, and what they need until the end.
+/// The observers, and what they need until shutdown.
 #[derive(Default)]
 pub(crate) struct Watching {
     pub(crate) observers: Observers,
@@ -74,13 +74,13 @@ impl Watching {
         self.access_log.as_ref().map(Writing::reopener)
     }
 
-    /// Waits until everything is written, after the server was dropped.
+    /// Waits until everything is written. Call it after dropping the server.
     pub(crate) fn finish(self) {
         drop(self.observers);
         let is_written = self.access_log.is_none_or(|it| it.finish(LOG_PATIENCE));
         if !is_written {
             eprintln!(
-                "the access log does not end: its last lines are missing, because nobody takes them"
+                "the access log cannot be finished: its last lines are missing, because nothing reads them"
             );
         }
     }

@@ -1,13 +1,13 @@
-//! Where a client is, when it changes its address in the middle of a connection (RFC 9000, 9).
+//! Where a client is when it changes its address during a connection (RFC 9000, 9).
 //!
-//! quiche makes a path for each address, and each path counts its own bytes in flight. When quiche leaves a path, packets in
-//! flight there are neither acknowledged nor declared lost, so most of them are never sent again. Therefore quiche knows
-//! one address of the client, its *home*, and what goes there is sent to where the client has last proven to be.
-//! Everything that quiche knows about the connection stays when the client moves, and it finds what was lost by itself.
+//! quiche makes a path for each address, and each path counts its own bytes in flight. When quiche leaves a path, packets in flight
+//! there are neither acknowledged nor declared lost, so most of them are never sent again. Therefore quiche knows only one address
+//! of the client, its *home*, and what it sends there goes to the address that the client proved last. Everything that quiche knows
+//! about the connection survives the client's move, and it detects losses by itself.
 //!
-//! An address that is not proven is a *candidate*. quiche learns of it under a *name*, an address that nobody has, and
-//! sends a challenge to it, while everything else is held back. Names are few, because quiche never forgets a path; an
-//! address that nobody proves leaves its name to the next.
+//! An unproven address is a *candidate*. quiche learns of it under a *name*, an address that belongs to nobody, and sends a
+//! challenge to it, while everything else is held back. Names are few, because quiche never forgets a path; an address that nobody
+//! proves leaves its name to the next.
 
 mod names;
 
@@ -18,8 +18,8 @@ use connection::{Connection, Path};
 use quiche::PathEvent;
 use std::time::{Duration, Instant};
 
-/// The addresses of one client. It has many methods, because whether a datagram may go to an address depends on all that the
-/// client has shown of the others.
+/// The addresses of one client. It has many methods, because whether a datagram may go to one address depends on everything that the
+/// client has shown about the others.
 pub(crate) struct Addresses {
     /// How many of them the transport keeps.
     most: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Addresses {
     home: Path,
     /// Where the client is.
     current: Path,
-    /// The bytes that may go there, if the client has not proven it: enough to announce that its connection is closed.
+    /// The bytes that may go there if the client has not proven it: enough to announce that its connection is closed.
     current_credit: Option<Unproven>,
     /// Where it has proven to be.
     proven: Vec<Path>,
@@ -42,9 +42,9 @@ struct Candidate {
     /// The number of its name.
     name: usize,
     credit: Unproven,
-    /// The client has left its old address; until then it only tries whether the new one works.
+    /// The client has left its old address. Until then, it is only testing whether the new one works.
     has_left: bool,
-    /// A datagram came that was not answered.
+    /// A datagram arrived that was not answered.
     may_reply: bool,
 }
 
@@ -53,8 +53,8 @@ struct Candidate {
 struct Asking {
     since: Instant,
     times: u32,
-    /// It has not gone. The transport acknowledges only to the address that it takes for the client's, so until a challenge goes,
-    /// every datagram counts as coming from there: the challenge then carries an acknowledgement. A client whose window is
+    /// It has not been sent. The transport acknowledges only to the address that it considers the client's, so until a challenge
+    /// goes, every datagram counts as coming from there: the challenge then carries an acknowledgement. A client whose window is
     /// full of a request's body may forget a challenge without one, as quiche does.
     is_owed: bool,
 }
@@ -63,16 +63,16 @@ struct Asking {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     GoOn,
-    /// The client is at an address that the transport cannot keep. Only a new connection can help it.
+    /// The client is at an address that the transport cannot keep. Only a new connection helps it.
     Lost,
 }
 
-/// A way for a datagram while a client moves.
+/// A path for a datagram while a client moves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Way {
     /// The address for which the transport is asked for a datagram.
     pub(crate) by: Path,
-    /// Where it goes.
+    /// Where it is sent.
     pub(crate) to: Path,
     /// Its most bytes.
     pub(crate) room: usize,
@@ -97,7 +97,7 @@ impl Addresses {
         self.home
     }
 
-    /// At how many addresses the client has proven to be.
+    /// How many addresses the client has proven.
     pub(crate) fn proven(&self) -> usize {
         self.proven.len()
     }
@@ -179,7 +179,7 @@ impl Addresses {
         Verdict::GoOn
     }
 
-    /// A datagram came from an address from which none came lately. If it is the client's, it makes the address a candidate.
+    /// A datagram came from an address from which none came recently. If it is the client's, the address becomes a candidate.
     fn receive_from_new(
         &mut self,
         connection: &mut Connection,
@@ -189,7 +189,7 @@ impl Addresses {
     ) -> Verdict {
         let bytes = datagram.len();
         let Some(name) = self.names.free(connection, from) else {
-            // Addresses that nobody proves may be somebody else's work, of which the client knows nothing (RFC 9000, 9.3.2).
+            // Addresses that nobody proves may be the work of someone else, unknown to the client (RFC 9000, 9.3.2).
             self.hand_over(connection, datagram, self.home);
             return Verdict::GoOn;
         };
@@ -199,9 +199,9 @@ impl Addresses {
         if !self.pass_on(connection, datagram, known) {
             return Verdict::GoOn;
         }
-        // The address of a client stays during the handshake (RFC 9000, 9). If it changes all the same, the transport learns of the
-        // new address only from a packet that arrives with the client's last part of the handshake. Without one, the client never
-        // learns that the handshake is over, and repeats packets whose keys we have dropped. So it must try again.
+        // A client's address does not change during the handshake (RFC 9000, 9). If it does anyway, the transport learns of the new
+        // address only from a packet that arrives with the client's last part of the handshake. Without one, the client never learns
+        // that the handshake is over, and repeats packets whose keys we have dropped. So it must try again.
         if !is_known(connection, known) {
             let is_over = connection.quic.is_established();
             return if is_over { self.lose(from, bytes) } else { Verdict::GoOn };
@@ -219,7 +219,7 @@ impl Addresses {
         Verdict::GoOn
     }
 
-    /// Tells the transport that a datagram came from `known`. True: it is the client's, and new.
+    /// Tells the transport that a datagram came from `known`. Returns `true` if it is the client's, and new.
     fn pass_on(&mut self, connection: &mut Connection, datagram: &mut [u8], known: Path) -> bool {
         let before = received(connection);
         self.hand_over(connection, datagram, known);
@@ -232,7 +232,7 @@ impl Addresses {
         self.take_events(connection);
     }
 
-    /// A datagram of the client's came from the candidate.
+    /// A datagram from the client came from the candidate.
     fn came(&mut self, connection: &mut Connection, now: Instant) {
         let Some(candidate) = &mut self.candidate else { return };
         let name = self.names.path(candidate.name);
@@ -261,7 +261,7 @@ impl Addresses {
         }
     }
 
-    /// The client has answered a challenge that went to this name.
+    /// The client has answered a challenge sent to this name.
     fn proved(&mut self, path: Path) {
         let Some(number) = self.names.number(path) else { return };
         self.names.spent(number);
@@ -293,7 +293,7 @@ impl Addresses {
         }
     }
 
-    /// The name that the transport takes for where the client is, if it is not at home.
+    /// The name that the transport considers the client's address, if that is not its home.
     fn away(&self, connection: &Connection) -> Option<Path> {
         if self.names.is_empty() {
             return None;
@@ -301,8 +301,8 @@ impl Addresses {
         active(connection).filter(|it| *it != self.home)
     }
 
-    /// A timer has fired, the transport's or the one of a question. If the client does not prove that it has moved, the last address
-    /// that it has proven counts again (RFC 9000, 9.3.2): somebody else may have sent on what the client sent.
+    /// A timer has fired: the transport's, or that of a question. If the client does not prove that it has moved, the last proven
+    /// address counts again (RFC 9000, 9.3.2): someone else may have forwarded the client's datagrams.
     pub(crate) fn timer_fired(&mut self, connection: &mut Connection, now: Instant) {
         self.take_events(connection);
         if let Some(asking) = self.asking.filter(|_| self.is_overdue(connection, now)) {
@@ -334,7 +334,7 @@ impl Addresses {
         self.asking.is_some_and(|it| now >= it.since + patience(connection))
     }
 
-    /// The client is where it cannot be reached otherwise. There it learns that its connection is closed.
+    /// The client is where it can be reached in no other way. There it learns that its connection is closed.
     fn lose(&mut self, at: Path, bytes: usize) -> Verdict {
         let mut credit = Unproven::default();
         credit.received(bytes);
@@ -352,20 +352,20 @@ impl Addresses {
         self.asking.is_none() && self.candidate.as_ref().is_none_or(|it| !it.has_left)
     }
 
-    /// Whether the client is at an address that it has not proven, or the transport not at home. Nothing may be sent but what
-    /// [`Addresses::ways`] says.
+    /// Whether the client is at an unproven address, or the transport is not at home. Nothing may be sent except through
+    /// [`Addresses::ways`].
     pub(crate) fn is_held_back(&self, connection: &Connection) -> bool {
         let has_left = self.candidate.as_ref().is_some_and(|it| it.has_left);
         has_left || self.asked_by(connection).is_some()
     }
 
-    /// The name by which the client is asked to bring the transport home. It is asked as long as the transport is away, so the paths
-    /// need not be looked at for each datagram.
+    /// The name by which the client is asked to bring the transport home. It is asked as long as the transport is away, so that the
+    /// paths need not be checked for each datagram.
     fn asked_by(&self, connection: &Connection) -> Option<Path> {
         self.asking.and_then(|_| self.away(connection))
     }
 
-    /// The ways to be tried, in this order, for a question, a challenge and an acknowledgement.
+    /// The paths to try, in this order, for a question, a challenge and an acknowledgement.
     pub(crate) fn ways(&self, connection: &Connection) -> [Option<Way>; 2] {
         let candidate = self.candidate.as_ref();
         let has_left = candidate.is_some_and(|it| it.has_left);
@@ -387,7 +387,7 @@ impl Addresses {
         [way(name, room), acknowledgement]
     }
 
-    /// A datagram went this way.
+    /// A datagram was sent this way.
     pub(crate) fn went(&mut self, way: Way, bytes: usize) {
         if let Some(asking) = self.asking.as_mut().filter(|_| way.by != self.home) {
             asking.is_owed = false;
@@ -401,19 +401,19 @@ impl Addresses {
         }
     }
 
-    /// The transport has nothing for the ways.
+    /// The transport has nothing to send on these paths.
     pub(crate) fn nothing_went(&mut self) {
         if let Some(candidate) = &mut self.candidate {
             candidate.may_reply = false;
         }
     }
 
-    /// Bytes of the largest datagram that may go apart from the ways.
+    /// Bytes of the largest datagram that may be sent apart from these paths.
     pub(crate) fn room(&mut self) -> usize {
         self.destination().1.map_or(usize::MAX, |it| it.left())
     }
 
-    /// A datagram went apart from the ways. Returns its destination.
+    /// A datagram was sent apart from these paths. Returns its destination.
     pub(crate) fn sent(&mut self, bytes: usize) -> Path {
         let (to, credit) = self.destination();
         if let Some(credit) = credit {
@@ -422,7 +422,7 @@ impl Addresses {
         to
     }
 
-    /// Where the client is, and what may go there if that is not proven.
+    /// Where the client is, and how much may be sent there if that is unproven.
     fn destination(&mut self) -> (Path, Option<&mut Unproven>) {
         match self.candidate.as_mut().filter(|it| it.has_left) {
             Some(candidate) => (candidate.to, Some(&mut candidate.credit)),
@@ -431,7 +431,7 @@ impl Addresses {
     }
 }
 
-/// A path may have been measured on this machine only.
+/// A path may only have been measured on this machine.
 const LEAST_ROUND_TRIP: Duration = Duration::from_millis(25);
 
 /// How long an answer may take.
@@ -440,7 +440,7 @@ fn patience(connection: &Connection) -> Duration {
     3 * round_trip.max(LEAST_ROUND_TRIP)
 }
 
-/// How many of the client's packets the transport has taken. A forged or repeated packet does not count.
+/// How many of the client's packets the transport has accepted. A forged or repeated packet does not count.
 fn received(connection: &Connection) -> usize {
     connection.quic.path_stats().map(|it| it.recv).sum()
 }

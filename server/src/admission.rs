@@ -1,4 +1,4 @@
-//! Lets clients in, and answers datagrams that belong to no connection.
+//! Admits clients, and answers datagrams that belong to no connection.
 
 use crate::account::Budget;
 use crate::limits::{REFUSALS, REFUSALS_PER_SECOND, REPLIES};
@@ -14,16 +14,16 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The ID that a client makes up for the server has at least this many bytes.
+/// The ID that a client invents for the server has at least this many bytes.
 const MIN_FIRST_ID_BYTES: usize = 8;
 
-/// Counts the clients that are in, and keeps the answers to the others.
+/// Counts the admitted clients, and keeps the answers to the others.
 pub(crate) struct Admission {
     limits: Limits,
     shard: Shard,
     /// The clients at this shard and the others.
     population: Arc<Mutex<Population>>,
-    /// Tokens of Retry packets, once there was need of one.
+    /// The tokens of Retry packets, once they were needed.
     retry: Option<Retry>,
     reset_key: Option<ResetKey>,
     refusals: Budget,
@@ -34,7 +34,7 @@ pub(crate) struct Admission {
 /// Whether a connection begins.
 enum Begin {
     Refused(Refusal),
-    /// Its client must prove its address first.
+    /// Its client must first prove its address.
     Unproven,
     Begun,
 }
@@ -44,11 +44,12 @@ enum Begin {
 pub(crate) enum Decision {
     /// It is dropped, or was answered.
     Done,
-    /// There is no room for it. It gets that answer, unless too many have had it.
+    /// There is no room for it. It gets this answer, unless too many others have had one.
     Refuse { refusal: Refusal, is_told: bool },
     /// It must prove its address first.
     ProofAsked,
-    /// It begins a connection, which is counted. With the ID that the client made up before a Retry packet, the address is proven.
+    /// It begins a connection, which is counted. If it carries the ID that the client invented before a Retry packet, the address
+    /// is proven.
     Connect(Option<Vec<u8>>),
 }
 
@@ -66,12 +67,12 @@ impl Admission {
         }
     }
 
-    /// Other limits, from now on.
+    /// Other limits apply from now on.
     pub(crate) fn limit(&mut self, limits: &Limits) {
         self.limits = limits.clone();
     }
 
-    /// Decides about a datagram to an unknown ID. `is_draining`: nobody else is let in.
+    /// Decides on a datagram with an unknown ID. `is_draining`: nobody else is admitted.
     pub(crate) fn decide(
         &mut self,
         header: &Header<'_>,
@@ -84,7 +85,7 @@ impl Admission {
             self.reset(header, datagram, path, now);
             return Decision::Done;
         }
-        // RFC 9000, 14.1 and 6.1: smaller ones are not a client's first, and an answer would amplify.
+        // RFC 9000, 14.1 and 6.1: smaller ones are not a client's first datagram, and an answer would amplify.
         if datagram.len() < quiche::MIN_CLIENT_INITIAL_LEN {
             return Decision::Done;
         }
@@ -113,7 +114,7 @@ impl Admission {
         }
     }
 
-    /// Counts a new connection of a client at this address, if there is room. Shards count one after another.
+    /// Counts a new connection of a client at this address, if there is room. Shards count one at a time.
     fn begin(&self, address: IpAddr, is_proven: bool, is_draining: bool) -> Begin {
         let mut population = self.population();
         if is_draining {
@@ -129,12 +130,12 @@ impl Admission {
         }
     }
 
-    /// A handshake is complete, or given up.
+    /// A handshake is complete or abandoned.
     pub(crate) fn shaken(&self) {
         self.population().handshakes -= 1;
     }
 
-    /// Admits a client; false: others of its network were faster, and there is no room any more.
+    /// Admits a client. Returns `false` if others of its network were faster and there is no room any more.
     pub(crate) fn enter(&self, client: IpAddr) -> bool {
         let mut population = self.population();
         let has_room = population.of(client) < self.limits.connections_per_network;
@@ -144,7 +145,7 @@ impl Admission {
         has_room
     }
 
-    /// A connection has ended, that of `client` if one had come in.
+    /// A connection has ended: that of `client`, if it was admitted.
     pub(crate) fn ended(&self, client: Option<IpAddr>) {
         self.population().ended(client);
     }
@@ -167,7 +168,7 @@ impl Admission {
         self.reset_key.as_ref().map(|it| u128::from_be_bytes(it.token(id)))
     }
 
-    /// Keeps an answer until it can go.
+    /// Keeps an answer until it can be sent.
     pub(crate) fn reply(
         &mut self,
         path: Path,
@@ -194,7 +195,7 @@ impl Admission {
         }
     }
 
-    /// Sends a Retry packet: the client proves that it receives at its address by coming back with the token.
+    /// Sends a Retry packet: the client proves that it receives at its address by returning the token.
     fn ask_for_proof(&mut self, header: &Header<'_>, path: Path, now: Instant) {
         let Some((id, _)) = self.new_id() else { return };
         if self.retry.is_none() {
@@ -209,8 +210,8 @@ impl Admission {
         self.reply(path, |it| quiche::retry(scid, dcid, &id, &token, version, it));
     }
 
-    /// Sends a stateless reset (RFC 9000, 10.3): the client's connection belonged to an earlier run. It is smaller than
-    /// what it answers, so that two servers do not answer each other for ever.
+    /// Sends a stateless reset (RFC 9000, 10.3): the client's connection belonged to an earlier run. It is smaller than what it
+    /// answers, so that two servers do not answer each other forever.
     fn reset(&mut self, header: &Header<'_>, datagram: &[u8], path: Path, now: Instant) {
         let Some(key) = &self.reset_key else { return };
         if header.dcid.len() != self.shard.id_bytes()

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Rings when something came. The server shares it with the threads that bring something.
+/// Rings when something has arrived. The server shares it with the threads that deliver.
 #[derive(Clone, Default)]
 pub struct Alarm(Arc<State>);
 
@@ -38,7 +38,7 @@ impl Alarm {
         std::mem::take(&mut *self.rung())
     }
 
-    /// Wakes the server, for the sake of no connection.
+    /// Wakes the server without naming a connection.
     pub fn wake(&self) {
         if let Some(wake) = self.0.wake.get() {
             wake();

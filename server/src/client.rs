@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Bits of an IPv6 address that name a network. A host has a network of its own (RFC 6177).
+/// Bits of an IPv6 address that identify a network. A host has a network of its own (RFC 6177).
 const NETWORK_BITS: u32 = 64;
 
-/// The clients at one address, which share one part of what the server has.
+/// The clients at one address, which share one part of the server's resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Client(Option<IpAddr>);
 

@@ -1,5 +1,5 @@
-//! A response that is brought by a backend, or made while its client waits: first what goes ahead, then the head, pieces of the
-//! body, and the end. All versions of HTTP send it as it arrives.
+//! A response that a backend brings, or that is made while its client waits: first what precedes it, then the head, pieces
+//! of the body, and the end. All versions of HTTP send it as it arrives.
 
 use crate::head::has_body;
 use crate::site::{Ahead, BackendFailure, Later, Piece, Request, Response, Site};
@@ -13,22 +13,22 @@ use std::sync::Arc;
 pub enum Next {
     /// Early hints and pushes.
     Ahead(Ahead),
-    /// The backend wants to be asked again after the handshake (RFC 8470, 5.2). Nothing more follows.
+    /// The backend wants the request again after the handshake (RFC 8470, 5.2). Nothing more follows.
     TooEarly,
-    /// The head that is sent, and what follows it.
+    /// The head to send, and what follows it.
     Head(Box<Response>, Rest),
     /// The next bytes of the body.
     Body(Vec<u8>),
-    /// The end: trailer fields, of which there may be none.
+    /// The end, with trailer fields, which may be empty.
     End(HeaderMap),
-    /// The rest does not come.
+    /// The rest will not arrive.
     Broken(BackendFailure),
 }
 
 /// The part after the head of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
-    /// The body that the response has itself.
+    /// The body is part of the response itself.
     Here,
     /// A body, piece by piece.
     Comes,
@@ -36,15 +36,15 @@ pub enum Rest {
     Tunnel,
     /// Nothing: such a response has no body.
     Nothing,
-    /// Nothing: this head stands for one that does not come.
+    /// Nothing: this head replaces one that does not arrive.
     Instead,
 }
 
 /// A response to `request` that arrives in parts.
 pub struct Coming {
-    /// The request, as the site was asked.
+    /// The request, as it was passed to the site.
     pub request: Request,
-    /// The exchange that brings it, and takes the body of the request.
+    /// The exchange that brings it and takes the body of the request.
     pub later: Arc<Later>,
     /// The client has had early hints.
     pub is_hinted: bool,
@@ -53,7 +53,7 @@ pub struct Coming {
 }
 
 impl Coming {
-    /// The response that `site` has given for later. `ring` is called when there is news.
+    /// Begins the response that `site` will give later. `ring` is called when there is news.
     pub fn begin(
         site: Arc<dyn Site>,
         request: Request,
@@ -86,7 +86,8 @@ impl Coming {
         self.instead(&BackendFailure::Improper("it ended without a head".to_owned()))
     }
 
-    /// The backend's early hints go to the client unless it has got some, and name pushes.
+    /// The parts that precede the response: the backend's early hints go to the client unless it has already received some,
+    /// and they name pushes.
     fn ahead(&mut self, links: &[String]) -> Ahead {
         if self.request.pushed {
             return Ahead::default();
@@ -131,8 +132,8 @@ impl fmt::Debug for Coming {
     }
 }
 
-/// Whether the backend rejects requests that may be replays, and we may ask again. If a gateway in front got the
-/// request early, that gateway must ask again (RFC 8470, 5.2).
+/// Whether the backend rejects requests that may be replays and this server may repeat the request. If a gateway in front
+/// received the request early, that gateway must repeat it (RFC 8470, 5.2).
 fn is_too_early(request: &Request, response: &Response) -> bool {
     response.status == 425 && request.early && request.field("early-data").is_none()
 }

@@ -1,8 +1,8 @@
 //! Connection IDs.
 //!
-//! They are 16 random bytes. IDs of a server with shards, or behind a load balancer, say instead where their packets
-//! belong, in a form that only the holder of a key can read: QUIC-LB (draft-ietf-quic-load-balancers-21, 5.4.1, a single
-//! pass of AES-128). They have 17 bytes.
+//! They are 16 random bytes. If a server has shards or is behind a load balancer, its IDs instead encode where their
+//! packets belong, in a form that only the holder of a key can read: QUIC-LB (draft-ietf-quic-load-balancers-21, 5.4.1, a
+//! single pass of AES-128). They have 17 bytes.
 
 use boring::symm::{Cipher, Crypter, Mode};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -18,7 +18,7 @@ const BLOCK_BYTES: u8 = 16;
 pub struct LoadBalancer {
     /// The number of the configuration, 0 to 6.
     pub config_id: u8,
-    /// The ID of this server: 1 to [`Self::SERVER_ID_BYTES`] bytes, as many as all servers have.
+    /// The ID of this server: 1 to [`Self::SERVER_ID_BYTES`] bytes, the same number for all servers.
     pub server_id: Vec<u8>,
     /// The key of all servers.
     pub key: [u8; Self::KEY_BYTES],
@@ -27,9 +27,9 @@ pub struct LoadBalancer {
 impl LoadBalancer {
     /// Bytes of a key.
     pub const KEY_BYTES: usize = 16;
-    /// The most bytes of a server's ID. The rest is enough for a nonce that does not repeat.
+    /// The maximum number of bytes of a server's ID. The rest is enough for a nonce that does not repeat.
     pub const SERVER_ID_BYTES: usize = 7;
-    /// The largest number of a configuration. 7 stands for IDs that say nothing.
+    /// The largest number of a configuration. 7 marks IDs without routing information.
     pub const CONFIG_ID_MAX: u8 = 6;
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct ConnectionIds {
 }
 
 impl ConnectionIds {
-    /// IDs that say nothing.
+    /// IDs without routing information.
     pub(crate) fn random() -> Self {
         Self { random: SystemRandom::new(), routing: None }
     }
@@ -64,7 +64,7 @@ impl ConnectionIds {
         Some(Self { random, routing: Some(load_balancer.unwrap_or(alone)) })
     }
 
-    /// How many bytes all of them have.
+    /// The length of each ID, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         if self.routing.is_some() { 1 + usize::from(BLOCK_BYTES) } else { RANDOM_BYTES }
     }
@@ -79,7 +79,7 @@ impl ConnectionIds {
         }
     }
 
-    /// The shard that an ID names. `None`: it is not one of this server's, or names none.
+    /// The shard that an ID names; `None` if the ID is not one of this server's or names none.
     pub(crate) fn shard(&self, id: &[u8]) -> Option<u8> {
         self.routing.as_ref()?.shard(id)
     }

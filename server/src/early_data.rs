@@ -1,11 +1,11 @@
 //! Early data (0-RTT): requests that a returning client sends along with its first packet.
 //!
 //! Until the handshake is complete, such a request cannot be distinguished from one that an attacker recorded and sends again
-//! (RFC 8446, 8; RFC 8470, 3). So it is off by default, only requests with a safe method are answered, others get
-//! to come again (425), and a site sees in [`crate::site::Request::early`] which requests may be replays.
+//! (RFC 8446, 8; RFC 8470, 3). So early data is off by default, only requests with a safe method are answered, others must be
+//! repeated (425), and a site sees in [`crate::site::Request::early`] which requests may be replays.
 //!
-//! A ticket that was given under other limits must not be taken for early data (RFC 9114, 7.2.4.2; RFC 9000, 7.4.1).
-//! The key that opens tickets is derived from the limits, so that such a ticket cannot be opened.
+//! A ticket that was issued under other limits must not be accepted for early data (RFC 9114, 7.2.4.2; RFC 9000, 7.4.1). The
+//! key that opens tickets is derived from the limits, so that such a ticket cannot be opened.
 
 use crate::Limits;
 use boring::hash::{MessageDigest, hash};
@@ -13,8 +13,8 @@ use http3::Settings;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::path::{Path, PathBuf};
 
-/// The key that seals session tickets, so that several processes or runs accept each other's tickets. Anybody who has
-/// it can read the early data of recorded connections, so it must be replaced often.
+/// The key that seals session tickets, so that several processes or runs accept each other's tickets. Anyone who has it can
+/// read the early data of recorded connections, so it must be replaced often.
 #[derive(Clone)]
 pub struct TicketKey([u8; TicketKey::BYTES]);
 
@@ -40,7 +40,7 @@ impl TicketKey {
         Self(bytes)
     }
 
-    /// A key of this run alone; `None`: the system has no randomness.
+    /// A key for this run only; `None`: the system has no randomness.
     pub fn random() -> Option<Self> {
         let mut bytes = [0; Self::BYTES];
         SystemRandom::new().fill(&mut bytes).ok()?;
@@ -59,7 +59,7 @@ impl TicketKey {
         bytes.try_into().map(Self).map_err(|_| TicketKeyError::Size(path.to_owned(), size))
     }
 
-    /// The key of tickets that are good under these settings and limits only.
+    /// The key of tickets that are valid only under these settings and limits.
     pub(crate) fn under(
         &self,
         settings: &Settings,
@@ -87,7 +87,7 @@ impl std::fmt::Debug for TicketKey {
     }
 }
 
-/// Whether a request may be answered although it may be a replay: it asks for nothing to be done (RFC 8470, 4; RFC 9110,
+/// Whether a request may be answered although it may be a replay: it asks the server to change nothing (RFC 8470, 4; RFC 9110,
 /// 9.2.1).
 pub fn is_safe(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")

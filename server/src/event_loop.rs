@@ -36,14 +36,14 @@ pub struct Renewal {
     pub options: Options,
 }
 
-/// A bound socket and what it waits for.
+/// A bound socket and the sources of its events.
 pub struct EventLoop {
     poll: Poll,
     socket: Socket,
     stop: Stop,
     signals: Option<Signals>,
     reload: Reload,
-    /// Messages of the loop that receives signals, and the way to the others if this is the one.
+    /// Messages of the loop that receives signals, and the channels to the others if this is that loop.
     renewals: Receiver<Renewal>,
     renew: Sender<Renewal>,
     others: Vec<(Stop, Sender<Renewal>)>,
@@ -61,7 +61,7 @@ const END: u8 = 1;
 const END_NOW: u8 = 2;
 
 impl Stop {
-    /// A handle that stops the loop that polls with `registry`, by waking it with `token`.
+    /// A handle that stops the loop that polls with `registry` by waking it with `token`.
     pub fn new(registry: &Registry, token: Token) -> io::Result<Self> {
         Ok(Self { waker: Arc::new(Waker::new(registry, token)?), urgency: Arc::default() })
     }
@@ -71,14 +71,14 @@ impl Stop {
         self.ask(END);
     }
 
-    /// Asks the loop to end without waiting for responses under way.
+    /// Asks the loop to end without waiting for responses in progress.
     pub fn hurry(&self) {
         self.ask(END_NOW);
     }
 
     fn ask(&self, urgency: u8) {
         self.urgency.fetch_max(urgency, Ordering::SeqCst);
-        // A loop that is gone needs no waking.
+        // A loop that is gone need not be woken.
         self.waker.wake().ok();
     }
 
@@ -91,7 +91,7 @@ impl Stop {
         self.urgency.load(Ordering::SeqCst)
     }
 
-    /// Lets the loop go round once more without waiting.
+    /// Makes the loop run once more without waiting.
     pub fn wake(&self) -> io::Result<()> {
         self.waker.wake()
     }
@@ -136,14 +136,14 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Serves until stopped and drained. Says how many connections had to be cut because their responses
-    /// took longer than [`crate::Limits::drain`].
+    /// Serves until stopped and drained. Returns how many connections had to be cut because their responses took longer
+    /// than [`crate::Limits::drain`].
     pub fn run(&mut self, server: &mut Server) -> io::Result<usize> {
         let mut events = Events::with_capacity(64);
         let mut buffer = vec![0; 65_536];
         let stop = self.stopper();
         server.wake_with(Box::new(move || {
-            // A loop that is gone needs no waking.
+            // A loop that is gone need not be woken.
             stop.wake().ok();
         }));
         let (mut is_readable, mut has_more) = (true, false);
@@ -177,8 +177,8 @@ impl EventLoop {
         }
     }
 
-    /// Serves with a loop and a thread for each server, until one is stopped and all are drained. Returns how many
-    /// connections had to be cut. Only the first loop may heed signals; the others follow it.
+    /// Serves with one loop and thread for each server, until one is stopped and all are drained. Returns how many
+    /// connections had to be cut. Only the first loop may handle signals; the others follow it.
     pub fn run_all(mut loops: Vec<Self>, servers: Vec<Server>) -> io::Result<usize> {
         let stops: Vec<Stop> = loops.iter().map(Self::stopper).collect();
         if let Some((first, others)) = loops.split_first_mut() {
@@ -186,7 +186,7 @@ impl EventLoop {
         }
         let run = |(mut event_loop, mut server): (Self, Server)| {
             let cut = event_loop.run(&mut server);
-            // Without one of them, clients would wait in vain.
+            // With one of them gone, clients would wait in vain.
             stops.iter().for_each(Stop::stop);
             cut
         };
@@ -202,7 +202,7 @@ impl EventLoop {
         })
     }
 
-    /// Waits until something happens, or only looks whether something has.
+    /// Waits until something happens, or only checks whether something has.
     fn wait(&mut self, server: &Server, events: &mut Events, only_look: bool) -> io::Result<()> {
         let until = |at: Instant| at.saturating_duration_since(now());
         let timeout =
@@ -213,8 +213,8 @@ impl EventLoop {
         }
     }
 
-    /// Sends a burst; true: there may be more. An urgent request or an acknowledgement that came meanwhile has its say
-    /// before the next burst.
+    /// Sends a burst. Returns `true` if there may be more. An urgent request or an acknowledgement that arrived meanwhile
+    /// is handled before the next burst.
     fn write(&mut self, server: &mut Server, buffer: &mut [u8]) -> io::Result<bool> {
         let registry = self.poll.registry();
         if !self.socket.flush(registry)? {
@@ -234,7 +234,7 @@ impl EventLoop {
         Ok(true)
     }
 
-    /// Acts on the signals that came.
+    /// Handles the signals that arrived.
     fn take_signals(&mut self, server: &mut Server) {
         let came: Vec<i32> = self.signals.iter_mut().flat_map(Signals::pending).collect();
         if came.contains(&SIGHUP)
@@ -247,14 +247,14 @@ impl EventLoop {
             }
         }
         if came.iter().any(|it| *it != SIGHUP) {
-            // A second request means: do not wait.
+            // A second request means that it must not wait.
             let ask = if self.stop.is_requested() { Stop::hurry } else { Stop::stop };
             ask(&self.stop);
             self.others.iter().for_each(|(other, _)| ask(other));
         }
     }
 
-    /// Gives the server what the first one has got.
+    /// Gives the server what the first one received.
     fn renew(&self, server: &mut Server) {
         for Renewal { identity, site, options } in self.renewals.try_iter() {
             if let Err(error) = server.reload(&identity, site, options) {

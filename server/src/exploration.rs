@@ -1,7 +1,7 @@
-//! Live visitors try orders: a share of the connections loads its pages in other orders than the present one, and the server
-//! measures from its own sending which order is better.
+//! Live visitors try orders: a share of the connections loads pages in another order than the present one, and the server measures
+//! from its own sending which order is better.
 //!
-//! Nothing is kept about a visitor: a load becomes a number that is added to the sums of its page and order.
+//! Nothing is stored about a visitor: a load becomes a number that is added to the sums of its page and order.
 
 mod evidence;
 mod report;
@@ -22,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use report::{ExplorationReport, MemoryError, OrderReport, PageReport};
 
-/// An order that visitors try in place of the present one.
+/// An order that visitors try instead of the present one.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// Its name in reports.
@@ -33,7 +33,7 @@ pub struct Candidate {
     pub signals: SignalUse,
 }
 
-/// The orders, and what visits have shown of them. All shards of a server share one.
+/// The orders, and what visits have shown about them. All shards of a server share one.
 #[derive(Debug)]
 pub struct Exploration {
     candidates: Vec<Candidate>,
@@ -49,7 +49,7 @@ struct State {
     /// Connections that have explored, or will.
     explorers: u64,
     pages: BTreeMap<String, Page>,
-    /// Loads that count, by the hash of a client and a page. The hash is of this process alone, and nothing of it is written.
+    /// Loads that count, by the hash of a client and a page. The hash is specific to this process, and no part of it is written.
     clients: HashMap<u64, u8>,
     hasher: RandomState,
     /// Loads of pages for which there was no room.
@@ -59,7 +59,7 @@ struct State {
 /// The knowledge about a page.
 #[derive(Debug, Default)]
 struct Page {
-    /// The order that visitors get who try nothing: 0 is the present one, and then come the candidates.
+    /// The order for visitors who try nothing: 0 is the present one; the candidates follow.
     favourite: usize,
     evidence: Evidence,
     left_out: LeftOut,
@@ -70,22 +70,22 @@ struct Page {
 /// Loads that do not count, by cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct LeftOut {
-    /// Something was not sent to its end: the visitor left, or a response failed.
+    /// Something was not sent completely: the visitor left, or a response failed.
     pub incomplete: u64,
-    /// The visitor had parts of the page already.
+    /// The visitor already had parts of the page.
     pub cached: u64,
 }
 
-/// Connections of a block, in which the share holds exactly.
+/// Connections in a block, within which the share holds exactly.
 const BLOCK: usize = 20;
 
-/// A page with fewer visits makes room for another one.
+/// A page with fewer visits is replaced by another one.
 const RARE_VISITS: u64 = 5;
 
 /// The random decision for a connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Draw {
-    /// Which of the orders that are not the favourite; `None`: the favourite.
+    /// Which of the orders other than the favourite; `None`: the favourite.
     explores: Option<u64>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Begun {
     /// 0: the present order; then the candidates.
     pub(crate) order: usize,
     stratum: usize,
-    /// Its client has not had its share of the page's loads.
+    /// Its client has not used up its share of the page's loads.
     counts: bool,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct Begun {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
     Incomplete,
-    /// The visitor said that it had a part.
+    /// The visitor indicated that it had a part.
     Cached,
     Complete {
         byte_index_ms: f64,
@@ -112,14 +112,14 @@ pub(crate) enum Outcome {
 }
 
 impl Exploration {
-    /// `share` (0 to 1) of the connections try another order than the page's favourite, each candidate equally often. Which ones
-    /// follows from `seed`.
+    /// Lets `share` (0 to 1) of the connections try an order other than the page's favourite, each candidate equally often. `seed`
+    /// determines which connections.
     pub fn new(candidates: Vec<Candidate>, share: f64, seed: u64) -> Self {
         let state = Mutex::new(State::new(ChaCha8Rng::seed_from_u64(seed)));
         Self { candidates, share, state }
     }
 
-    /// The same, with connections chosen by the system's randomness. `None`: it has none.
+    /// The same, with connections chosen by the system's randomness. `None`: the system has none.
     pub fn drawn(candidates: Vec<Candidate>, share: f64) -> Option<Self> {
         let mut seed = [0; 8];
         SystemRandom::new().fill(&mut seed).ok()?;
@@ -134,8 +134,8 @@ impl Exploration {
         state.draws.pop().unwrap_or_default()
     }
 
-    /// The order for a load of `page` by a client. `None`: the page is not known, and there is no room for it or its client has had
-    /// its share, so it has the present order.
+    /// The order for a load of `page` by a client. `None`: the present order, because the page is unknown and there is no room for
+    /// it, or its client has used up its share.
     pub(crate) fn begin(&self, page: &str, client: Option<IpAddr>, draw: Draw) -> Option<Begun> {
         let orders = self.candidates.len() + 1;
         let mut state = self.state();
@@ -189,8 +189,8 @@ impl State {
         }
     }
 
-    /// Draws for a block of connections: as many explore as the share says, in an order of chance. With a draw for each by
-    /// itself, a few visits could nearly all be of one order.
+    /// Draws for a block of connections: as many explore as the share requires, in random order. With independent draws, nearly all
+    /// of a few visits could have one order.
     fn shuffle(&mut self, share: f64) {
         let expected = share * BLOCK as f64;
         let explorers = expected.floor() + f64::from(self.random.random_bool(expected.fract()));
@@ -216,8 +216,8 @@ impl State {
         *loads <= EXPLORED_LOADS_OF_CLIENT
     }
 
-    /// Whether another page can be noted, if need be in place of one that nobody visits: a client that asks for many paths must not
-    /// keep out the pages of others.
+    /// Whether another page can be recorded, if necessary in place of one that nobody visits: a client that requests many paths
+    /// must not keep out the pages of others.
     fn has_room(&mut self) -> bool {
         if self.pages.len() < EXPLORED_PAGES {
             return true;
@@ -249,13 +249,13 @@ impl Page {
         }
     }
 
-    /// A visitor who has parts of a page in a fresh cache does not ask for them.
+    /// A visitor who has parts of a page in a fresh cache does not request them.
     fn is_small(&self, body_bytes: u64) -> bool {
         let visits = self.evidence.visits() as f64;
         (body_bytes as f64) * 2.0 * visits < self.body_bytes
     }
 
-    /// The best order that is certainly better than the present one, or the present one.
+    /// The best order that is significantly better than the present one, or the present one.
     fn prefer(&mut self) {
         let favourite = self.evidence.best().unwrap_or(0);
         if favourite != self.favourite && self.evidence.strata() < EXPLORED_STRATA {
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!((present, dfifo, bucket), (7000, 1500, 1500));
     }
 
-    /// However often somebody looks: the favourite never changes in 950 of 1,000 studies of 1,000 visits in which all orders
+    /// However often the results are checked: the favourite never changes in 950 of 1,000 studies of 1,000 visits in which all orders
     /// are alike.
     #[test]
     fn orders_that_are_alike_seldom_change_the_favourite() {
@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(it.report().loads_of_other_pages, 1);
     }
 
-    /// Somebody who slows down one of the orders could decide for all others.
+    /// An attacker who slows down one of the orders could decide for all others.
     #[test]
     fn one_client_neither_decides_nor_fills_the_pages() {
         let it = exploration(&["dfifo"], 1.0, 1);

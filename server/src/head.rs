@@ -7,10 +7,10 @@ use crate::site::fields::{kept, value};
 use crate::site::{Request, Response, Site};
 use http::header::{ALT_SVC, CONTENT_LENGTH, DATE, HeaderMap, HeaderName, HeaderValue, SERVER};
 
-/// How many fields a response has beside the site's.
+/// How many fields a response has besides the site's.
 const OWN_FIELDS: usize = 4;
 
-/// The response of the site to a request. `refused`: the status of one that the site does not see.
+/// The site's response to a request. `refused`: the status for a request that the site does not see.
 pub fn ask_site(site: &dyn Site, request: &Request, refused: Option<u16>) -> Response {
     match refused {
         Some(status) => Response::empty(status),
@@ -28,8 +28,8 @@ fn may_have_body(status: u16) -> bool {
     !matches!(status, 204 | 304)
 }
 
-/// The fields of a response but for its status. `is_here`: it has its body itself, whose length is said. A 204 has none, and in a
-/// 304 it would be the length of the 200 it replaces (RFC 9110, 8.6).
+/// The fields of a response except its status. `is_here`: it has its body itself, so its length is given. A 204 has none, and in
+/// a 304 it would be the length of the 200 that it replaces (RFC 9110, 8.6).
 pub fn fields(response: &Response, is_here: bool, options: &Options) -> HeaderMap {
     let (before, behind) = own_fields(response, is_here, options);
     let mut fields = HeaderMap::with_capacity(OWN_FIELDS + response.headers.len());
@@ -39,10 +39,10 @@ pub fn fields(response: &Response, is_here: bool, options: &Options) -> HeaderMa
     fields
 }
 
-/// A field that there may be.
+/// An optional field.
 type Field = Option<(HeaderName, HeaderValue)>;
 
-/// The fields of [`fields()`] that are not the site's: those that go before them, and those that go behind.
+/// The fields of [`fields()`] that are not the site's: those before the site's, and those after.
 pub(crate) fn own_fields(
     response: &Response,
     is_here: bool,

@@ -1,4 +1,4 @@
-//! Times as HTTP writes them (RFC 9110, 5.6.7).
+//! Times in the format of HTTP (RFC 9110, 5.6.7).
 
 use crate::site::fields::value;
 use http::HeaderValue;
@@ -8,13 +8,13 @@ use jiff::tz::TimeZone;
 use std::cell::RefCell;
 use std::time::SystemTime;
 
-/// A time as HTTP writes it (RFC 9110, 5.6.7); empty for one that the calendar does not have.
+/// A time in the format of HTTP (RFC 9110, 5.6.7); empty if the calendar does not have it.
 pub fn http_date(time: SystemTime) -> String {
     let time = Timestamp::try_from(time);
     time.map(|it| it.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()).unwrap_or_default()
 }
 
-/// The value of a `date` field, which many responses share: each thread writes it once a second.
+/// The value of a `date` field, which many responses share: each thread formats it once a second.
 pub(crate) fn date(now: SystemTime) -> HeaderValue {
     thread_local! {
         static LAST: RefCell<Option<(u64, HeaderValue)>> = const { RefCell::new(None) };
@@ -26,7 +26,7 @@ pub(crate) fn date(now: SystemTime) -> HeaderValue {
     })
 }
 
-/// A time in one of the three forms that HTTP has had (RFC 9110, 5.6.7).
+/// A time in any of HTTP's three formats, current or obsolete (RFC 9110, 5.6.7).
 pub fn time(text: &str) -> Option<SystemTime> {
     httpdate(text.trim()).map(SystemTime::from)
 }

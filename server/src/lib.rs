@@ -1,11 +1,11 @@
-//! An HTTP/3 server whose send order is a plug-in.
+//! An HTTP/3 server with pluggable send order.
 //!
 //! [`Server`] is the core: datagrams in, datagrams out, and the time of the next call; it has no socket
-//! and no clock. [`event_loop`] is the one place that has both. A datagram's way in: [`Server`]
-//! finds the connection by its ID (`router`), quiche decrypts, `http3` parses, the [`site`] answers, and
-//! the response waits in its stream's record (`responder`, `streams`). A packet's way out: the scheduler
-//! picks a stream, the send loop offers one packet's worth of it to the transport, and quiche encrypts it
-//! (`responder`, `send_loop`).
+//! and no clock. Only [`event_loop`] has both. The path of an incoming datagram: [`Server`] finds the
+//! connection by its ID (`router`), quiche decrypts, `http3` parses, the [`site`] answers, and the
+//! response waits in its stream's record (`responder`, `streams`). The path of an outgoing packet: the
+//! scheduler picks a stream, the send loop offers one packet's worth of it to the transport, and quiche
+//! encrypts it (`responder`, `send_loop`).
 
 pub mod account;
 mod addresses;

@@ -1,49 +1,47 @@
-//! Every limit on what a peer can make this server hold, but those under which clients are charged ([`crate::account::ROWS`]).
+//! Every limit on what a peer can make this server hold, except those under which clients are charged ([`crate::account::ROWS`]).
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::time::Duration;
 
-/// Limits of a server, a field each. Each says what it bounds; beyond it the peer pays, not the server.
+/// The limits of a server, one field each. Each field documents what it bounds; exceeding a limit costs the peer, not the server.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Connections at a time; beyond it new ones are refused.
+    /// Simultaneous connections; beyond it, new ones are refused.
     pub connections: usize,
-    /// Handshakes that are not complete; beyond it a new client must prove its address first (Retry, RFC 9000, 8.1.2),
-    /// for which nothing is kept.
+    /// Incomplete handshakes; beyond it, a new client must first prove its address (Retry, RFC 9000, 8.1.2), for which nothing is stored.
     pub handshakes: usize,
-    /// Connections of one client at a time: an IPv4 address, or a network of 64 bits of IPv6. Beyond it, new ones are
-    /// refused.
+    /// Simultaneous connections of one client: an IPv4 address, or an IPv6 /64. Beyond it, new ones are refused.
     pub connections_per_network: usize,
     /// How long a handshake may take.
     pub handshake: Duration,
-    /// Handshakes over TCP of one client that begin at once, and again each second. Further ones wait for their turn, or are refused if
+    /// Handshakes over TCP that one client may begin at once, and again each second. Further ones wait for their turn, or are refused if
     /// that is later than a handshake may take.
     pub tcp_handshakes_per_second: u32,
-    /// Addresses that a client can have in the course of one connection. A client at one more is
-    /// disconnected. More than the transport's default of 2 makes handshakes longer by 3 bytes.
+    /// Addresses that a client can have during one connection. A client that moves to one more is disconnected. More than the transport's
+    /// default of 2 makes handshakes 3 bytes longer.
     pub addresses: usize,
     /// Requests in flight on a connection (QUIC's bidirectional stream limit).
     pub streams: u64,
     /// Unidirectional streams that a client may open: control, two for QPACK, and room for greasing.
     pub unidirectional_streams: u64,
-    /// Bytes that a client may send on one connection before the server has read them.
+    /// Bytes that a client may send on one connection before the server reads them.
     pub receive_bytes: u64,
-    /// Bytes that a client may send on one stream before the server has read them.
+    /// Bytes that a client may send on one stream before the server reads them.
     pub stream_receive_bytes: u64,
     /// A connection without a packet for this long is dropped.
     pub idle: Duration,
-    /// How long the head of a request may take from its first byte on; beyond it the stream is reset.
+    /// How long the head of a request may take from its first byte; beyond it, the stream is reset.
     pub head: Duration,
-    /// How long a response may wait for credit and go on by less than [`Self::stalled_bytes`] meanwhile, or wait without
-    /// that the client takes as much of all responses; beyond it the stream is reset. nginx's `send_timeout` is as long.
+    /// How long a response may wait for credit while it advances by less than [`Self::stalled_bytes`], or wait while the client accepts
+    /// less than that of all responses; beyond it, the stream is reset. nginx's `send_timeout` is equally long.
     pub stalled: Duration,
     /// The bytes that count as progress.
     pub stalled_bytes: u64,
-    /// How long a draining server waits for responses under way.
+    /// How long a draining server waits for responses in progress.
     pub drain: Duration,
-    /// Nuisances that a client may cause at once: responses that it takes back, errors of streams (16 for a request that
-    /// passes a limit of HTTP/3, or has too many fields over HTTP/2), priority signals, and each 16 bytes of its control and QPACK streams. A client that causes more is
-    /// disconnected with `H3_EXCESSIVE_LOAD`. A browser that leaves a page takes back a hundred or so.
+    /// Nuisances that a client may cause at once: responses that it cancels, stream errors (16 for a request that exceeds a limit of
+    /// HTTP/3, or has too many fields over HTTP/2), priority signals, and each 16 bytes of its control and QPACK streams. A client that
+    /// causes more is disconnected with `H3_EXCESSIVE_LOAD`. A browser that leaves a page cancels a hundred or so responses.
     pub nuisances: u32,
     /// Nuisances that are forgiven each second.
     pub nuisances_per_second: u32,
@@ -79,16 +77,16 @@ impl Default for Limits {
     }
 }
 
-/// Descriptors and memory that the files of a directory may hold at a time. Beyond it the answer is 503.
+/// Descriptors and memory that the files of a directory may hold at one time. Beyond it, the answer is 503.
 #[derive(Debug, Clone, Copy)]
 pub struct FileLimits {
-    /// Files that are open, whether responses send them or not.
+    /// Open files, whether responses send them or not.
     pub descriptors: usize,
-    /// Files up to this size are kept in memory, and need no descriptor.
+    /// Files up to this size are kept in memory and need no descriptor.
     pub small_bytes: u64,
-    /// Bytes of small files that are kept because they are asked for often.
+    /// Bytes of small files that are kept because they are requested often.
     pub kept_bytes: u64,
-    /// Bytes of small files in all: kept ones, and others as long as a response sends them.
+    /// Bytes of all small files: the kept ones, and others while a response sends them.
     pub memory_bytes: u64,
 }
 
@@ -104,13 +102,13 @@ impl Default for FileLimits {
     }
 }
 
-/// Lets the process have as many descriptors as the system allows it. Many shells begin with 1024 of them, for the sake of
-/// old programs. Limits that were made before do not change.
+/// Raises the process's limit of descriptors to the system's maximum. Many shells begin with 1024, for the sake of old programs. Existing
+/// limits do not change.
 pub fn raise_descriptors() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard
     {
-        // Otherwise it serves with those that it has.
+        // Otherwise it serves with what it has.
         setrlimit(Resource::RLIMIT_NOFILE, hard, hard).ok();
     }
 }
@@ -121,14 +119,15 @@ pub fn descriptors() -> usize {
     usize::try_from(allowed).unwrap_or(usize::MAX)
 }
 
-/// [`Limits::addresses`] of a server that serves the public: enough for a phone on a train, or behind a router that often forgets.
+/// [`Limits::addresses`] of a server for the public: enough for a phone on a train, or behind a router that often forgets.
 pub const SERVED_ADDRESSES: usize = 32;
-/// Clients of which something is remembered under a row of the ledger, because they have not all of their rate; beyond it all are forgotten.
+/// Clients remembered under a row of the ledger because they have used part of their rate; beyond it, all are forgotten.
 pub const REMEMBERED_CLIENTS: usize = 10_000;
-/// Fields of a request's head; beyond it the answer is 431.
+/// Fields of a request's head; beyond it, the answer is 431.
 pub const HEAD_FIELDS: usize = 1000;
-/// The share of the memory for all that a field of a decoded head takes, from before it is looked at until nobody needs it any more, besides its name and value: a place in the library's table (72 to 112 bytes), and one in the request
-/// and in its copy for a backend (48 each), whose texts are allocations of at least 32 bytes.
+/// The share of the common memory that each field of a decoded head takes besides its name and value, from before it is examined until
+/// nothing needs it any more: an entry in the library's table (72 to 112 bytes), and one in the request and in its copy for a backend (48
+/// each), whose texts are allocations of at least 32 bytes.
 pub(crate) const HELD_FIELD_BYTES: usize = 320;
 /// Copies of a name and a value that the server holds.
 pub(crate) const HELD_COPIES: usize = 3;
@@ -136,11 +135,11 @@ pub(crate) const HELD_COPIES: usize = 3;
 /// How much is logged (`Options::qlog_dir`).
 #[derive(Debug, Clone, Copy)]
 pub struct QlogLimits {
-    /// Bytes of one log; a longer one ends with an event that says so.
+    /// Bytes of one log; a longer one ends with an event that states so.
     pub file_bytes: u64,
-    /// Logs in a folder, those from earlier included; further connections are not logged.
+    /// Logs in a folder, including earlier ones; further connections are not logged.
     pub files: u64,
-    /// Bytes of all logs in a folder. Beyond it all logs end.
+    /// Bytes of all logs in a folder. Beyond it, all logs end.
     pub folder_bytes: u64,
 }
 
@@ -150,96 +149,93 @@ impl Default for QlogLimits {
     }
 }
 
-/// Bytes of the log of a client that has not proved that it is real. Longer ones are dropped.
+/// Bytes of the log of a client that has not proven that it is real. Longer ones are dropped.
 pub(crate) const QLOG_UNPROVEN_BYTES: usize = 64 << 10;
 
 /// Bytes of a request's or a response's body that wait between a connection and a backend.
 pub const BUFFER_BYTES: usize = 64 << 10;
 
-/// Bytes of a response from a backend that wait before the scheduler, so that there is always something to pick.
+/// Bytes of a response from a backend that wait at the scheduler, so that there is always something to pick.
 pub(crate) const AHEAD_BYTES: usize = 64 << 10;
 
-/// Bytes of a response from a backend that wait for a client: for its connection, and in it.
+/// Bytes of a response from a backend that wait for a client, both before its connection and in it.
 pub const RELAYED_BYTES: usize = BUFFER_BYTES + (32 << 10);
 
-/// Bytes of a message's trailer fields on their way to a backend or from it, with 32 for each field. The library of HTTP/1.1 takes
-/// as many.
+/// Bytes of a message's trailer fields on their way to or from a backend, with 32 for each field. The HTTP/1.1 library accepts as many.
 pub const TRAILER_BYTES: usize = 16 << 10;
 /// Interim responses to one request, each at most as long as a head may be. No backend has reason to send more.
 pub(crate) const INTERIM_RESPONSES: usize = 16;
 
-/// Pushes under way, unless the operator sets a limit (nginx's `http2_max_concurrent_pushes`).
+/// Simultaneous pushes, unless the operator sets a limit (nginx's `http2_max_concurrent_pushes`).
 pub const MAX_CONCURRENT: u64 = 10;
 /// Paths that a connection's diary of pushes remembers, as Apache's does.
 pub(crate) const DIARY_PATHS: usize = 256;
 
 /// Bytes of a file that are read ahead of its packets at once.
 pub(crate) const READ_AHEAD_BYTES: usize = 64 << 10;
-/// Such parts of files that a server holds, for responses and for packets that are not acknowledged; beyond it files are
-/// read packet by packet.
+/// Such parts of files that a server holds, for responses and for unacknowledged packets; beyond it, files are read packet by packet.
 pub(crate) const READ_AHEAD_PAGES: usize = 1024;
 /// Those that one connection can have.
 pub(crate) const READ_AHEAD_PAGES_EACH: usize = 128;
-/// Memory of such parts that is kept for the next ones.
+/// The number of such parts whose memory is kept for later ones.
 pub(crate) const SPARE_PAGES: usize = 16;
 
 /// Bytes of datagrams that the system is asked to keep until the server reads them. It may grant less.
 pub(crate) const SOCKET_RECEIVE_BYTES: usize = 2 << 20;
-/// Reads that one call of the system can answer.
+/// Reads that one system call can answer.
 pub(crate) const READ_CALL: usize = 16;
-/// Datagrams read before sending gets its turn.
+/// Datagrams read before it is the turn of sending.
 pub(crate) const READ_BURST: usize = 256;
-/// Batches sent before reading gets its turn.
+/// Batches sent before it is the turn of reading.
 pub(crate) const WRITE_BURST: usize = 16;
-/// Bytes after which reading gets its turn before that: an urgent request waits less than a millisecond.
+/// Bytes after which it is the turn of reading even earlier: an urgent request waits less than a millisecond.
 pub(crate) const WRITE_BURST_BYTES: usize = 256 << 10;
-/// Addresses remembered as those to which the system cannot cut one buffer into datagrams.
+/// The number of remembered addresses to which the system cannot split one buffer into datagrams.
 pub(crate) const UNBATCHED_ADDRESSES: usize = 1024;
 
-/// Bytes of datagrams that wait at a shard to which others have handed them over; beyond it they are dropped.
+/// Bytes of datagrams that other shards have handed over and that wait at a shard; beyond it, they are dropped.
 pub(crate) const HANDED_BYTES: usize = 4 << 20;
 
-/// Replies to unknown datagrams that may wait; beyond it they are dropped.
+/// Replies to unknown datagrams that may wait; beyond it, they are dropped.
 pub(crate) const REPLIES: usize = 256;
-/// Clients that learn at once that there is no room, or that their connection is gone. Such an answer costs more than
-/// silence.
+/// Clients that learn at once that there is no room, or that their connection is gone. Such an answer costs more than silence.
 pub(crate) const REFUSALS: u32 = 100;
 /// Such answers that are allowed again each second.
 pub(crate) const REFUSALS_PER_SECOND: u32 = 100;
 
-/// Times that a client is asked to prove an address at which it is.
+/// How often a client is asked to prove its current address.
 pub(crate) const CHALLENGES: u32 = 10;
 
-/// How long a client may take to come back with the token of a Retry packet.
+/// How long a client may take to return the token of a Retry packet.
 pub(crate) const RETRY_TOKEN_LIFETIME: Duration = Duration::from_secs(10);
 
 /// Connections that can ever join one group: their streams have IDs of their own in it.
 #[cfg(feature = "experiments")]
 pub(crate) const GROUP_SLOTS: u64 = 64;
 
-/// The most bytes of each text of a client's that is logged.
+/// The most bytes of each of a client's texts that are logged.
 pub(crate) const LOGGED_BYTES: usize = 2048;
 
-/// How often a connection is searched for requests and responses that make no progress.
+/// How often a connection is searched for requests and responses without progress.
 pub(crate) const DEADLINE_CHECKS: Duration = Duration::from_secs(5);
 
-/// Events of one datagram that wait before the server acts on them. Each can hold a decoded head.
+/// Events of one datagram that wait before the server handles them. Each can hold a decoded head.
 pub(crate) const EVENTS: usize = 64;
 
-/// The nuisances of a request that exceeds a limit of HTTP/3, or has too many fields: a head that is too large to be decoded costs a tenth of a millisecond.
+/// The nuisances of a request that exceeds a limit of HTTP/3 or has too many fields: a head that is too large to be decoded costs a tenth
+/// of a millisecond.
 pub const LOAD_NUISANCES: u64 = 16;
 
 /// Bytes of control and QPACK streams that count as one nuisance.
 pub(crate) const CONTROL_BYTES: u64 = 16;
 
-/// Pages of which the loads are compared while visitors explore. Each takes about a kilobyte.
+/// Pages whose loads are compared while visitors explore. Each takes about a kilobyte.
 pub(crate) const EXPLORED_PAGES: usize = 1000;
 
-/// Loads of a page that count of one client: fewer than make a page known, so that one client neither decides for all nor fills
-/// the pages.
+/// Loads of a page that count for one client: fewer than make a page known, so that one client neither decides for all nor fills the pages.
 pub(crate) const EXPLORED_LOADS_OF_CLIENT: u8 = 3;
 
-/// Pairs of a client and a page that are remembered, as hashes; beyond it all are forgotten.
+/// Pairs of a client and a page that are remembered, as hashes; beyond it, all are forgotten.
 pub(crate) const EXPLORED_CLIENTS: usize = 100_000;
 
 /// How often the favourite order of a page can change.

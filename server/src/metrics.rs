@@ -1,4 +1,5 @@
-//! Counters of what a server does, as text for Prometheus. Counting takes no lock, but for the ends of connections.
+//! Counters of a server's activity, as text for Prometheus. Counting takes no lock, except for the ends of
+//! connections.
 
 mod text;
 
@@ -14,7 +15,7 @@ use text::{Text, escaped};
 /// Upper bounds of the classes of response times, in milliseconds; the last class has none.
 const TIMES_MS: [u64; 12] = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000, 60_000];
 
-/// The counters of a server, or of servers that share a port: a field for each.
+/// The counters of a server, or of servers that share a port: one field each.
 #[derive(Debug, Default)]
 pub struct Metrics {
     accepted: AtomicU64,
@@ -39,7 +40,7 @@ pub struct Metrics {
     tunnels_opened: AtomicU64,
     tunnels_ended: AtomicU64,
     is_draining: AtomicBool,
-    /// With what each is called.
+    /// Each with its name.
     certificates: Mutex<Vec<(String, Validity)>>,
 }
 
@@ -71,7 +72,7 @@ impl Metrics {
         *self.certificates.lock().unwrap_or_else(PoisonError::into_inner) = certificates;
     }
 
-    /// Whether the server takes no more connections, because it ends.
+    /// Whether the server accepts no more connections because it ends.
     pub fn is_draining(&self) -> bool {
         self.is_draining.load(Relaxed)
     }
@@ -85,7 +86,7 @@ impl Metrics {
         add(&self.incomplete, u64::from(!answered.is_complete));
         add(&self.body_bytes, answered.bytes);
         if answered.is_tunnel {
-            // It lasts as long as its ends want, so its time says nothing about the server.
+            // It lasts as long as its two ends want, so its time reveals nothing about the server.
             return add(&self.tunnels_ended, 1);
         }
         // Variants such as `rfc9218@guard:20` count as the scheme that they vary.
@@ -204,13 +205,13 @@ impl Metrics {
             ),
             (
                 "utmost_responses_overdue_total",
-                "Responses given up because their clients did not take them.",
+                "Responses given up because their clients did not accept them.",
                 &self.overdue,
             ),
             ("utmost_body_bytes_total", "Bytes of bodies that were sent.", &self.body_bytes),
             (
                 "utmost_backend_requests_total",
-                "Requests passed on to backends.",
+                "Requests forwarded to backends.",
                 &self.backend_requests,
             ),
             ("utmost_tunnels_opened_total", "WebSockets that opened.", &self.tunnels_opened),

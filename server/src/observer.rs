@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Watches a server. It is called on the server's thread, so it must not wait for anything.
+/// Watches a server. It is called on the server's thread, so it must not block.
 pub trait Observer: Send + Sync {
     /// Something happened.
     fn notice(&self, event: &Event);
@@ -20,15 +20,15 @@ pub trait Observer: Send + Sync {
 pub enum Event {
     /// A response has ended: the transport has its last byte, or nothing more of it is sent.
     Answered(Arc<Answered>),
-    /// A response was given up, because its client did not take it.
+    /// A response was given up because its client did not accept it.
     Overdue,
-    /// A request was passed on to a backend.
+    /// A request was forwarded to a backend.
     BackendAsked,
-    /// A WebSocket has opened. Its end is that of its response.
+    /// A WebSocket has opened. It ends with its response.
     TunnelOpened,
     /// A client has completed its handshake.
     Accepted,
-    /// A handshake has ended without a connection, or its client has used up its share of them.
+    /// A handshake has ended without a connection, or its client has used up its handshakes.
     NotEntered,
     /// A first datagram was refused. A client's first flight can have two.
     Refused(Refusal),
@@ -38,23 +38,23 @@ pub enum Event {
     HandshakeGivenUp,
     /// A connection whose client had completed its handshake has ended.
     Closed {
-        /// The end that closed it: `client`, `server`, or `timeout`.
+        /// The party that closed it: `client` or `server`, or `timeout`.
         by: &'static str,
-        /// The name of the error code; `other` for codes that nobody has defined.
+        /// The name of the error code; `other` for undefined codes.
         code: &'static str,
     },
     /// A connection has no qlog, because there is no room for it.
     NotLogged,
-    /// The server takes no more connections, because it ends.
+    /// The server accepts no more connections, because it ends.
     Draining,
 }
 
 /// Why a client was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// There are as many connections as there may be.
+    /// The maximum number of connections is reached.
     Full,
-    /// The client, or its network, has as many as it may have.
+    /// The client or its network has reached its maximum.
     Network,
     /// The server ends.
     Draining,
@@ -74,36 +74,36 @@ impl Refusal {
     }
 }
 
-/// A response that has ended. Texts of the client's are cut to a few kB, and none is a credential.
+/// A response that has ended. The client's texts are truncated to a few kB, and none is a credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
-    /// The version of HTTP by which the request came.
+    /// The version of HTTP of the request.
     pub protocol: Protocol,
     /// The client's address.
     pub client: Option<IpAddr>,
     /// The method of the request.
     pub method: String,
-    /// The host that was asked for, perhaps with a port.
+    /// The requested host, possibly with a port.
     pub host: String,
     /// The path with its query.
     pub path: String,
     /// The page that referred to it.
     pub referer: Option<String>,
-    /// The client's program, as it came.
+    /// The client's program, as received.
     pub user_agent: Option<Vec<u8>>,
     /// HTTP status; 0: there was none yet.
     pub status: u16,
-    /// Bytes of the body that were sent on the connection of the request. Over TCP: that the connection has taken.
+    /// Bytes of the body sent on the connection of the request. Over TCP: bytes that the connection has accepted.
     pub bytes: u64,
     /// The time from the request to the end.
     pub duration: Duration,
-    /// The scheme that ordered it; empty: none did, because it went over TCP.
+    /// The scheme that ordered it; empty: none did, because it was sent over TCP.
     pub scheme: String,
-    /// Its urgency, and whether it is incremental, as the client or the operator said last.
+    /// Its urgency and whether it is incremental, as last set by the client or the operator.
     pub priority: Priority,
     /// Its end was sent.
     pub is_complete: bool,
-    /// It opened a WebSocket: its bytes are the server's, and it lasted as long as both wanted.
+    /// It opened a WebSocket: its bytes are the server's, and it lasted as long as both ends wanted.
     pub is_tunnel: bool,
 }
 
@@ -122,7 +122,7 @@ impl Observers {
         self.0.is_empty()
     }
 
-    /// Tells all of them.
+    /// Informs all of them.
     pub fn notice(&self, event: &Event) {
         for observer in &self.0 {
             observer.notice(event);
@@ -140,14 +140,14 @@ impl fmt::Debug for Observers {
 #[derive(Debug)]
 pub struct Watched {
     asked_at: Instant,
-    /// It is part of the load of a page that is measured; whether it is above the fold there.
+    /// It is part of a measured page load; whether it is above the fold there.
     pub(crate) of_load: Option<bool>,
     /// The notes so far.
     pub answered: Answered,
 }
 
 impl Watched {
-    /// A request that came at `now`.
+    /// A request that arrived at `now`.
     pub fn new(request: &Request, of_load: Option<bool>, now: Instant) -> Self {
         let answered = Answered {
             protocol: request.protocol,

@@ -1,6 +1,6 @@
-//! The order in which streams send: every call to the scheduler is made here, and logged here.
+//! The order in which streams send: every call to the scheduler is made and logged here.
 //!
-//! The log tells why each packet went when it did, and can be replayed (`utmost:scheduler` events).
+//! The log shows why each packet was sent when it was, and can be replayed (`utmost:scheduler` events).
 
 use qlog::streamer::QlogStreamer;
 use schedulers::{Call, Scheduler, Scheme, StreamId, Value};
@@ -13,7 +13,7 @@ pub(crate) trait Picker: Send {
     /// The stream that sends the next packet; `None`: none can, or another connection goes first.
     fn pick(&self) -> Option<StreamId>;
 
-    /// Whether other connections have a part in the order.
+    /// Whether other connections take part in the order.
     fn is_shared(&self) -> bool {
         false
     }
@@ -21,8 +21,8 @@ pub(crate) trait Picker: Send {
 
 /// Orders connections of one client as one.
 pub(crate) trait Joint: Send + Sync {
-    /// The picker of the connection `serial` of `client`, which wants into the order with this number. `None`: there is no
-    /// room for it.
+    /// The picker of the connection `serial` of `client`, which wants to join the order with this number. `None`: there is
+    /// no room for it.
     fn join(
         &self,
         serial: u64,
@@ -46,11 +46,11 @@ impl Picker for Scheduler {
 pub struct Order {
     picker: Box<dyn Picker>,
     scheme: String,
-    /// The picker's calls about responses under way, until it is settled who picks.
+    /// The picker's calls about responses in progress, until it is settled who picks.
     history: Option<Vec<Call>>,
 }
 
-/// Where the calls are logged, if anywhere.
+/// Where the calls are logged, if at all.
 pub type Log<'a> = Option<&'a mut QlogStreamer>;
 
 impl Order {
@@ -92,8 +92,8 @@ impl Order {
         }
     }
 
-    /// Another scheduler picks from now on. It gets the earlier calls about responses under way; the caller
-    /// says which of them are ready. Not after [`Self::settle`].
+    /// Another scheduler picks from now on. It gets the earlier calls about responses in progress; the caller reports
+    /// which of them are ready. Not after [`Self::settle`].
     pub(crate) fn pass_to(&mut self, picker: Box<dyn Picker>, scheme: &str, mut log: Log<'_>) {
         (self.picker, self.scheme) = (picker, scheme.to_owned());
         log_call(&self.start(), log.as_deref_mut());
@@ -103,7 +103,7 @@ impl Order {
         }
     }
 
-    /// Orders by `scheme` from now on, no response being under way.
+    /// Orders by `scheme` from now on, while no response is in progress.
     pub fn adopt(&mut self, scheme: &Scheme, log: Log<'_>) {
         self.pass_to(Box::new(Scheduler::new(scheme)), &scheme.name, log);
     }

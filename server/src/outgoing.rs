@@ -1,4 +1,4 @@
-//! One response on its way out, from its request to the last byte that the transport takes.
+//! One outgoing response, from its request to the last byte that the transport takes.
 
 #[cfg(feature = "experiments")]
 mod moving;
@@ -12,18 +12,18 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// An empty DATA frame: the last bytes of a response whose end came alone.
+/// An empty DATA frame: the last bytes of a response whose end arrived separately.
 const EMPTY_DATA: [u8; 2] = [0, 0];
 
-/// A response that the transport has not wholly taken.
+/// A response that the transport has not completely taken.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     pub(crate) stage: Stage,
-    /// Frames that were not offered yet; of a response that a backend brings these are all its bytes.
+    /// Frames that were not offered yet; of a response from a backend, these are all its bytes.
     frames: VecDeque<u8>,
     /// The stream offset at which the frames end, and the body begins.
     frames_end: u64,
-    /// Bytes of the frames that are not the body's.
+    /// Bytes of the frames that are not part of the body.
     overhead: u64,
     body: Body,
     /// Bytes of the body that packets share.
@@ -38,16 +38,16 @@ pub(crate) struct Outgoing {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Its head is awaited; interim responses and promises may go.
+    /// Its head is awaited; interim responses and promises may be sent.
     #[default]
     AwaitsHead,
-    /// The backend wants to be asked again after the handshake (RFC 8470, 5.2).
+    /// The backend wants the request again after the handshake (RFC 8470, 5.2).
     TooEarly,
     /// Its head is here, and its body is awaited.
     BodyComes,
     /// Its length is known.
     Whole,
-    /// Only the available bytes go here. Its stream has no end yet.
+    /// Only the available bytes are sent here. Its stream has no end yet.
     #[cfg(feature = "experiments")]
     GoesOnElsewhere,
 }
@@ -57,9 +57,9 @@ pub(crate) struct Arriving {
     pub(crate) coming: Coming,
     /// The backend may have more than there was room for.
     full: bool,
-    /// Why the rest does not come, of which the client learns behind what came.
+    /// Why the rest does not arrive; the client learns it after the bytes that did.
     trouble: Option<BackendFailure>,
-    /// Its share of the memory for all.
+    /// Its share of the common memory.
     pub(crate) room: Option<Share>,
 }
 
@@ -72,7 +72,7 @@ impl Arriving {
 /// The rest of a response after some of it was committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// More can go now.
+    /// More can be sent now.
     Ready,
     /// More will come later.
     Waiting,
@@ -86,12 +86,12 @@ impl Outgoing {
         Self { frames, frames_end, overhead: frames_end, available: frames_end, ..Self::default() }
     }
 
-    /// The times at which more of it is here.
+    /// The times at which more of it becomes available.
     pub(super) fn times(&self) -> impl Iterator<Item = Instant> + '_ {
         self.availability.times()
     }
 
-    /// The head, and a body of known length that is here at known times.
+    /// Adds the head, and a body of known length that becomes available at known times.
     pub(super) fn respond(&mut self, head: &[u8], body: Body, availability: Availability) {
         self.frames.extend(head);
         self.frames_end += head.len() as u64;
@@ -119,7 +119,7 @@ impl Outgoing {
         self.offered.saturating_sub(self.overhead)
     }
 
-    /// Nothing is added any more. The end of a stream travels with a byte, so there must be one to commit.
+    /// Nothing more will be added. The end of a stream travels with a byte, so there must be one to commit.
     pub(super) fn end(&mut self) {
         if self.stage != Stage::Whole && self.pending() == 0 {
             self.extend(&EMPTY_DATA);
@@ -141,7 +141,7 @@ impl Outgoing {
         trouble.or_else(|| arriving.coming.next(room))
     }
 
-    /// The rest does not arrive, as the next piece will show again.
+    /// The rest does not arrive, which the next piece will show again.
     pub(crate) fn lacks_rest(&mut self, trouble: BackendFailure) {
         if let Some(arriving) = &mut self.arriving {
             arriving.trouble = Some(trouble);
@@ -153,7 +153,7 @@ impl Outgoing {
         self.frames.len() < AHEAD_BYTES / 2 && self.arriving.as_ref().is_some_and(|it| it.full)
     }
 
-    /// Makes available what is here by `now`; true: something can be committed.
+    /// Makes available what has arrived by `now`. Returns `true` if something can be committed.
     pub(super) fn release(&mut self, now: Instant) -> bool {
         if let Some(body_bytes) = self.availability.body_bytes_at(now) {
             self.available = self.frames_end + body_bytes;
@@ -161,7 +161,7 @@ impl Outgoing {
         self.pending() > 0
     }
 
-    /// Stream bytes that are here and not committed.
+    /// Available stream bytes that are not committed.
     pub(crate) fn pending(&self) -> u64 {
         self.available.saturating_sub(self.committed)
     }
@@ -176,7 +176,7 @@ impl Outgoing {
         self.offered
     }
 
-    /// How much goes on the stream, once it is known.
+    /// The length of the stream, once it is known.
     pub(crate) fn stream_bytes(&self) -> Option<u64> {
         match self.stage {
             Stage::Whole => Some(self.frames_end + self.body.bytes()),
@@ -203,7 +203,7 @@ impl Outgoing {
         self.stage == Stage::Whole && self.stream_bytes() == Some(self.offered + bytes)
     }
 
-    /// The next committed bytes, or some of them, if they are in memory, or read there ahead of others. Otherwise
+    /// The next committed bytes, or some of them, if they are in memory or are read into it ahead of others. Otherwise
     /// [`Self::read`] copies them.
     pub(crate) fn share(&mut self, bytes: usize, pages: &Pages) -> std::io::Result<Option<Bytes>> {
         if !self.frames.is_empty() {
@@ -212,8 +212,8 @@ impl Outgoing {
         self.page.share(&self.body, self.offered - self.frames_end, bytes, pages)
     }
 
-    /// How many of the next `bytes` are copied at once: all that a packet holds. Of more, the frames alone, and the body behind
-    /// them can be shared.
+    /// How many of the next `bytes` are copied at once: all that fit in a packet. If there are more, only the frames, because
+    /// the body after them can be shared.
     pub(crate) fn copied(&self, bytes: usize) -> usize {
         if self.frames.is_empty() || bytes <= WORTH_A_CALL_BYTES {
             return bytes;
@@ -247,7 +247,7 @@ impl Outgoing {
         self.frames.drain(..frames);
     }
 
-    /// Whether the transport has all of it that goes here.
+    /// Whether the transport has everything that is sent here.
     pub(crate) fn is_sent(&self) -> bool {
         self.stream_bytes() == Some(self.offered)
     }

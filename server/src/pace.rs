@@ -1,4 +1,4 @@
-//! A fixed pace: one packet of response data each tick, as in the paper's section 4.2.
+//! A fixed pace: one packet of response data in each tick, as in the paper's section 4.2.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ impl Pace {
     /// The paper's pace: 1400 bytes each 10 ms.
     pub const PAPER: Self = Self { packet_bytes: 1400, interval: Duration::from_millis(10) };
 
-    /// Bytes that a UDP payload needs beside the stream bytes: packet and frame headers, the AEAD tag, and an
-    /// ACK frame that travels in the same packet.
+    /// Bytes that a UDP payload needs besides the stream bytes: packet and frame headers, the AEAD tag, and
+    /// an ACK frame in the same packet.
     pub const ROOM_BYTES: usize = 150;
 }
 
 /// The ticks of one connection. A tick at which nothing is ready passes unused, as in the paper's
-/// implementation; a tick that the machine was late for is made up for, so that the rate holds.
+/// implementation; a tick that the machine missed is made up for, so that the rate holds.
 #[derive(Debug, Clone)]
 pub(crate) struct Ticks {
     pace: Pace,
@@ -41,7 +41,7 @@ impl Ticks {
         self.pace.packet_bytes
     }
 
-    /// Whether a packet may go now. Ticks long gone are dropped; the grid stays.
+    /// Whether a packet may be sent now. Ticks long past are dropped; the grid stays.
     pub(crate) fn allow(&mut self, now: Instant) -> bool {
         let mut next = self.next.unwrap_or(now);
         let late = if std::mem::take(&mut self.idle) { 0 } else { LATE_TICKS };

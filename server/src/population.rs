@@ -1,4 +1,4 @@
-//! The clients that are in, counted over all shards and all versions of HTTP.
+//! The admitted clients, counted over all shards and all versions of HTTP.
 
 use crate::client::Client;
 use crate::{Limits, Refusal};
@@ -34,12 +34,12 @@ impl Population {
         }
     }
 
-    /// A client has come in.
+    /// A client was admitted.
     pub fn enter(&mut self, client: IpAddr) {
         *self.by_client.entry(Client::at(Some(client))).or_default() += 1;
     }
 
-    /// A connection has ended, that of `client` if one had come in.
+    /// A connection has ended: that of `client`, if it was admitted.
     pub fn ended(&mut self, client: Option<IpAddr>) {
         self.connections -= 1;
         let Some(client) = client.map(|it| Client::at(Some(it))) else { return };
@@ -51,8 +51,8 @@ impl Population {
     }
 }
 
-/// The place of a connection whose client has proven its address by other means than QUIC's. It is free when this is
-/// dropped.
+/// The place of a connection whose client has proven its address by other means than QUIC's. It is released when
+/// this is dropped.
 pub struct Place {
     population: Arc<Mutex<Population>>,
     client: IpAddr,

@@ -1,4 +1,4 @@
-//! Proxies before the server, such as a load balancer, whose word about their clients counts.
+//! Proxies before the server, such as a load balancer, whose statements about their clients are trusted.
 
 use crate::site::Request;
 use crate::site::fields::list;
@@ -6,7 +6,7 @@ use http::header::{FORWARDED, HeaderMap};
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-/// Addresses of which the first bits are the same.
+/// Addresses with the same first bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,
@@ -68,7 +68,7 @@ impl Proxies {
     }
 
     /// The request with the client that the proxies name: the last one in `Forwarded` (RFC 7239), otherwise in `X-Forwarded-For`, that
-    /// is not a proxy itself. What stands before it, anybody may have written.
+    /// is not a proxy itself. Anyone may have written what precedes it.
     #[must_use]
     pub fn seen_through(&self, request: Request) -> Request {
         if !request.client.is_some_and(|it| self.include(it)) {
@@ -85,7 +85,7 @@ impl Proxies {
     }
 }
 
-/// The addresses of clients that proxies wrote down, the first one first. `None`: one is not said.
+/// The addresses of clients that proxies recorded, in order. `None`: one is not given.
 fn hops(fields: &HeaderMap) -> Vec<Option<IpAddr>> {
     if let Some(forwarded) = list(fields, FORWARDED.as_str()) {
         let of = |hop: &str| {
@@ -98,7 +98,7 @@ fn hops(fields: &HeaderMap) -> Vec<Option<IpAddr>> {
     listed.split(',').filter(|it| !it.is_empty()).map(address).collect()
 }
 
-/// An address, perhaps in quotes or brackets, perhaps with a port.
+/// An address, optionally in quotes or brackets and with a port.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim().trim_matches('"');
     let bare = text.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! The pushes of one connection: what may be promised, and what was.
+//! The pushes of one connection: what may be promised, and what was promised.
 
 use crate::limits::{DIARY_PATHS, MAX_CONCURRENT};
 use crate::send_loop::SendLoop;
@@ -10,14 +10,14 @@ use push::visits::Diary;
 use push::{Gate, PathState};
 use std::time::Duration;
 
-/// The first stream of a server that is not one of the three that HTTP/3 opens.
+/// A server's first stream after the three that HTTP/3 opens.
 const FIRST_STREAM: StreamId = StreamId(15);
 
-/// The state of a connection's pushes beside their streams.
+/// The state of a connection's pushes besides their streams.
 #[derive(Debug)]
 pub(crate) struct Pushes {
     next_stream: StreamId,
-    /// The paths that the client requested or was promised on this connection.
+    /// The paths that the client requested or that it was promised on this connection.
     diary: Diary,
 }
 
@@ -37,7 +37,7 @@ impl Default for Pushes {
 }
 
 impl Pushes {
-    /// The bytes that the path holds; `None` if the client takes no pushes.
+    /// The bytes that the path holds; `None` if the client accepts no pushes.
     pub(crate) fn path_state(connection: &mut Connection) -> Option<PathState> {
         let push_ids = connection.session.pushes_left();
         if push_ids == 0 {
@@ -52,7 +52,7 @@ impl Pushes {
         Some(PathState {
             window_bytes,
             in_flight_bytes: window_bytes.saturating_sub(free),
-            // Until more was sent than fits, the delivery rate only reflects the requests, not the path.
+            // Until more was sent than fits, the delivery rate reflects only the requests, not the path.
             delivery_bytes_per_s: (path.sent_bytes > window_bytes).then_some(path.delivery_rate),
             min_rtt: path.min_rtt.unwrap_or(Duration::ZERO),
             stream_credit_bytes,
@@ -61,13 +61,14 @@ impl Pushes {
         })
     }
 
-    /// The client made this request, so that its response need not be pushed any more.
+    /// The client made this request, so its response need not be pushed any more.
     pub(crate) fn note(&mut self, request: &Request) {
         self.diary.note(&request.path);
     }
 
     /// Promises what a site wants to push, as far as the client, its streams and the operator allow: returns the frames
-    /// for the stream `main`, and the responses. What does not exist is not promised, and no push waits for a stream.
+    /// for the stream `main`, and the responses. Resources that do not exist are not promised, and no push waits for a
+    /// stream.
     pub(crate) fn promise(
         &mut self,
         sender: &mut SendLoop,
@@ -105,7 +106,7 @@ impl Pushes {
         (frames, pushed)
     }
 
-    /// Opens a stream of our own: that of a push before its promise goes, or that of a response from elsewhere.
+    /// Opens a stream of our own: that of a push before its promise is sent, or that of a response from elsewhere.
     pub(crate) fn open_stream(&mut self, connection: &mut Connection) -> Option<StreamId> {
         let stream = self.next_stream;
         connection.quic.stream_send(stream.0, &[], false).ok()?;
@@ -114,7 +115,7 @@ impl Pushes {
     }
 }
 
-/// A `PUSH_PROMISE` frame, which is logged; `None`: the client takes no such promise.
+/// A `PUSH_PROMISE` frame, which is logged; `None`: the client accepts no such promise.
 fn promised(
     connection: &mut Connection,
     main: StreamId,

@@ -1,4 +1,4 @@
-//! The qlogs of a server: one file a connection, in a folder that does not grow without end.
+//! The qlogs of a server: one file per connection, in a folder of limited size.
 
 use crate::Options;
 use crate::limits::{QLOG_UNPROVEN_BYTES, QlogLimits};
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The ending of the names of all these files.
+/// The suffix of the names of all these files.
 const ENDING: &str = "_server.sqlog";
-/// Nobody else reads addresses and paths of clients.
+/// Nobody else may read the addresses and paths of clients.
 const MODE: u32 = 0o600;
 
 /// A folder of logs. Servers that log into the same one share it.
@@ -34,17 +34,18 @@ struct Folder {
 struct Used {
     files: u64,
     bytes: u64,
-    /// A connection has got no log, and nobody gets one from now on: the operator got a message.
+    /// A connection has no log, and no further one gets any: the operator received a message.
     is_full: bool,
 }
 
-/// The log of one connection. Its file is created when the client is real: spoofed addresses must not fill the folder.
+/// The log of one connection. Its file is created when the client is known to be real: spoofed addresses must not fill the
+/// folder.
 pub(crate) struct QlogFile(Arc<Mutex<Log>>);
 
 struct Log {
     folder: Arc<Folder>,
     path: PathBuf,
-    /// The record that is being written. One ends with a line feed, of which there is no other in it.
+    /// The record that is being written. A record ends with its only line feed.
     record: Vec<u8>,
     /// Records that wait for the file.
     waiting: Vec<u8>,
@@ -54,7 +55,7 @@ struct Log {
 }
 
 impl QlogFolder {
-    /// The folder of a server, with the logs that it has from earlier. `None`: the server does not log.
+    /// The folder of a server, with its earlier logs. `None`: the server does not log.
     pub(crate) fn of_options(options: &Options) -> Option<Self> {
         let title = format!("utmost server, scheme {}", options.scheme.name);
         let path = options.qlog_dir.as_deref()?;
@@ -89,7 +90,7 @@ impl QlogFolder {
         let file = self.log(name);
         let created = file.log().create();
         if let Err(refusal) = created {
-            // The line is for the first that can say it.
+            // Only the first that can report it gets the line.
             self.0.used().is_full &= refusal.is_none();
             return None;
         }
@@ -136,7 +137,8 @@ impl QlogFile {
         Box::new(Self(Arc::clone(&self.0)))
     }
 
-    /// The client is real: the file is created. `Err`: there is no room for it, and once for the folder a line that says so.
+    /// The client is real: the file is created. `Err`: there is no room for it, with a line that states so, once for the
+    /// folder.
     pub(crate) fn confirm(self) -> Result<(), Option<String>> {
         self.log().create()
     }
@@ -189,7 +191,7 @@ impl Log {
         Ok(())
     }
 
-    /// Writes a whole record, or in its place that there is no room for it.
+    /// Writes a whole record, or a statement that there is no room for it.
     fn commit(&mut self) -> io::Result<()> {
         let mut record = std::mem::take(&mut self.record);
         let limits = self.folder.limits;
@@ -229,7 +231,7 @@ impl Log {
     }
 }
 
-/// The last record of a log that is full, at the time of the one that it replaces.
+/// The last record of a full log, at the time of the one that it replaces.
 fn last_record(replaced: &[u8], file_bytes: u64) -> Vec<u8> {
     let text = String::from_utf8_lossy(replaced);
     let time = text.split_once("\"time\":").and_then(|(_, rest)| rest.split([',', '}']).next());
@@ -262,7 +264,7 @@ mod tests {
         std::fs::read_dir(folder.path()).expect("a folder").count()
     }
 
-    /// Writes as quiche does: a record in pieces.
+    /// Writes a record in pieces, as quiche does.
     fn write(writer: &mut dyn Write) {
         for piece in RECORD.chunks(7) {
             writer.write_all(piece).expect("written");

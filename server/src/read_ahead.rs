@@ -1,5 +1,5 @@
-//! Bytes of bodies that packets share with the transport: from memory, and from files, which are read for many
-//! packets at once.
+//! Bytes of bodies that packets share with the transport: from memory, and from files, which are read for many packets
+//! at once.
 
 use crate::limits::{READ_AHEAD_BYTES, READ_AHEAD_PAGES, READ_AHEAD_PAGES_EACH, SPARE_PAGES};
 use crate::site::Body;
@@ -15,11 +15,11 @@ pub(crate) struct Pages {
     all: Arc<AtomicUsize>,
     /// Pages in use on this connection.
     own: Arc<AtomicUsize>,
-    /// Memory of pages that are not in use any more.
+    /// Memory of pages that are no longer in use.
     spare: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-/// The fewest bytes that are worth a call of the transport, if more are wanted.
+/// The fewest bytes that justify a call of the transport if more are wanted.
 pub(crate) const WORTH_A_CALL_BYTES: usize = 4 << 10;
 
 /// Bytes of a body, from its byte `start` on.
@@ -77,7 +77,7 @@ impl Pages {
 
 impl Page {
     /// `bytes` of `body` from `offset` on, or fewer where the page ends, if they are in memory or can be read ahead. The
-    /// last bytes of a file are not: there is nothing ahead of them.
+    /// last bytes of a file cannot, because nothing follows them.
     pub(crate) fn share(
         &mut self,
         body: &Body,

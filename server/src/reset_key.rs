@@ -1,16 +1,16 @@
-//! The key of stateless resets (RFC 9000, 10.3): after a restart a server can end the connections of its earlier run,
-//! whose clients would otherwise wait for their timeouts.
+//! The key of stateless resets (RFC 9000, 10.3): after a restart, a server can end the connections of its earlier
+//! run, whose clients would otherwise wait for their timeouts.
 
 use crate::TicketKey;
 use ring::hmac;
 use ring::rand::SystemRandom;
 
-/// The key from which the reset tokens of connection IDs follow.
+/// The key from which the reset tokens of connection IDs are derived.
 #[derive(Debug, Clone)]
 pub struct ResetKey(hmac::Key);
 
 impl ResetKey {
-    /// A key of this run alone; `None`: the system has no randomness.
+    /// A key for this run only; `None`: the system has no randomness.
     pub fn random() -> Option<Self> {
         hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new()).ok().map(Self)
     }

@@ -1,4 +1,4 @@
-//! The server's work for one connection: requests come in, the site answers, and the send loop sends.
+//! The server's work for one connection: requests arrive, the site answers, and the send loop sends.
 
 mod ahead;
 mod charges;
@@ -38,47 +38,47 @@ pub(crate) struct Shared {
     pub(crate) site: Arc<dyn Site>,
     pub(crate) options: Options,
     pub(crate) alarm: Alarm,
-    /// Lets connections of one client into one order, if the operator wants that.
+    /// Admits connections of one client to one order, if the operator wants that.
     pub(crate) joint: Option<Arc<dyn Joint>>,
     pub(crate) pages: Pages,
-    /// The accounts of clients, over TCP too.
+    /// The accounts of clients, including those over TCP.
     pub(crate) ledger: Arc<Ledger>,
 }
 
-/// One connection of a client. It has many fields and methods, because here everything meets that can happen on it: an event
-/// concerns the response, its account and its observers at once. Each file of the folder has the methods of one concern.
+/// One connection of a client. It has many fields and methods, because everything that can happen on a connection meets here: an
+/// event concerns the response, its account and its observers at once. Each file of the folder has the methods of one concern.
 pub(crate) struct Responder {
     shared: Arc<Shared>,
     /// The connection, as the router numbers it.
     serial: u64,
     addresses: Addresses,
     pub(crate) sender: SendLoop,
-    /// The scheme of pages that have none of their own; its name is announced to clients that take it.
+    /// The scheme of pages that have none of their own; its name is announced to clients that accept it.
     scheme: Scheme,
     /// How the client's signals are used on the page that is loaded.
     signals: SignalUse,
-    /// The document with which the scheme changed last: its response names the scheme.
+    /// The document with which the scheme last changed: its response names the scheme.
     changed_with: Option<StreamId>,
     visits: Visits,
     pushes: Pushes,
     /// The body of a request was left unread, because there was no room.
     paused_upload: bool,
-    /// Datagrams and new streams since finished streams were last looked for.
+    /// Datagrams and new streams since the last search for finished streams.
     since_forgotten: usize,
-    /// Requests from this stream ID on are not answered any more.
+    /// Requests from this stream ID on are no longer answered.
     refused_from: Option<StreamId>,
-    /// Why the connection ends once no more requests are taken.
+    /// Why the connection ends once no more requests are accepted.
     farewell: (Code, &'static str),
     account: Account,
     /// Nuisances that are not charged yet.
     nuisances: u64,
-    /// Bytes of the client's control and QPACK streams that are not counted as nuisances yet.
+    /// Bytes of the client's control and QPACK streams that do not count as nuisances yet.
     control_bytes: u64,
     useless: Useless,
-    /// For what waits of streams with gaps.
+    /// For waiting data of streams with gaps.
     pieces: Option<Share>,
     deadlines: Deadlines,
-    /// Gathers what concerns other connections of the client, if somebody wants to know.
+    /// Gathers what concerns other connections of the client, if anything needs it.
     news: Option<Box<News>>,
 }
 
@@ -137,8 +137,8 @@ impl Responder {
         }
     }
 
-    /// A datagram arrived. A fault in it costs the sender, not the server. First, it handles the rest of the last datagrams: a
-    /// response is overdue if the client has not taken it by now, whatever this datagram acknowledges.
+    /// A datagram arrived. A fault in it costs the sender, not the server. First, it handles what the last datagrams left: a
+    /// response is overdue if the client has not accepted it by now, whatever this datagram acknowledges.
     pub(crate) fn receive(
         &mut self,
         datagram: &mut [u8],
@@ -154,8 +154,8 @@ impl Responder {
         self.settle(now);
     }
 
-    /// The transport gets the datagram. It goes by the address from which it came, so that the client's place is known before
-    /// anything is answered.
+    /// Passes the datagram to the transport. The address that it came from is examined first, so that the client's place is known
+    /// before anything is answered.
     fn hand_in(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
         self.useless.came(datagram.len());
         let (before, proven) = (self.addresses.current(), self.addresses.proven());
@@ -174,9 +174,9 @@ impl Responder {
         self.sender.home = self.addresses.home();
     }
 
-    /// Reads the stream bytes and acts on them, request by request. A client that stopped our own streams is not read any more; what
-    /// came too early for a backend is asked for again only when everything that came with the handshake's end is read, so
-    /// that a reset among it counts.
+    /// Reads the stream bytes and handles them, request by request. Nothing more is read from a client that stopped our own streams.
+    /// A request that came too early for a backend is repeated only when everything that came with the end of the handshake is read, so
+    /// that a reset in it counts.
     fn act(&mut self, now: Instant, scratch: &mut [u8]) {
         self.check_own_streams();
         self.take_in(now, scratch);
@@ -185,10 +185,10 @@ impl Responder {
         }
     }
 
-    /// The accounts, which judge what the datagram has led to: first its nuisances, then how much of it was of no use. Streams
-    /// that are over are forgotten before, because that finds responses that the client stopped, which are nuisances. The
-    /// send loop learns after that what the datagram has opened: what the events and the accounts have ended needs no room.
-    /// Then everything that ended by this datagram is known, and told.
+    /// Applies the accounts, which judge the datagram's consequences: first its nuisances, then how much of it was useless. Before
+    /// that, finished streams are forgotten, because that finds responses that the client stopped, which are nuisances. After that,
+    /// the send loop learns what the datagram has opened, because streams that the events and the accounts have ended need no room.
+    /// Then everything that this datagram ended is known, and is reported.
     fn settle(&mut self, now: Instant) {
         self.forget_finished();
         self.charge_nuisances(now);
@@ -224,7 +224,7 @@ impl Responder {
     }
 
     fn read_stream(&mut self, stream: StreamId, now: Instant, scratch: &mut [u8]) {
-        // Every request stream is noted, also one that is reset before its request arrives.
+        // Every request stream is recorded, also one that is reset before its request arrives.
         let is_new = stream.0.is_multiple_of(4) && self.sender.streams.note(stream);
         self.since_forgotten += usize::from(is_new);
         self.read_all(stream, scratch);
@@ -293,7 +293,7 @@ impl Responder {
         self.go_away();
     }
 
-    /// Announces that no further request will be answered; the connection ends after those that came.
+    /// Announces that no further request will be answered; the connection ends after those that arrived.
     pub(crate) fn go_away(&mut self) {
         let connection = &mut self.sender.connection;
         let first_refused = connection.next_request();
@@ -303,8 +303,8 @@ impl Responder {
         self.sender.flush();
     }
 
-    /// Closes a connection that takes no more requests and whose responses have all arrived: the transport forgets a stream
-    /// when everything of it is acknowledged. True: there is something to send.
+    /// Closes a connection that accepts no more requests and whose responses have all arrived: the transport forgets a stream when
+    /// everything on it is acknowledged. Returns `true` if there is something to send.
     fn close_if_done(&mut self) -> bool {
         let connection = &mut self.sender.connection;
         if self.refused_from.is_none() || connection.is_closing() || !self.sender.is_empty() {
@@ -325,7 +325,7 @@ impl Responder {
         left.into_iter().map(|it| self.stop_request(it)).fold(false, BitOr::bitor)
     }
 
-    /// Stops a request whose rest is not wanted any more; true: it was not stopped before.
+    /// Stops a request whose rest is no longer wanted. Returns `true` if it was not stopped before.
     fn stop_request(&mut self, stream: StreamId) -> bool {
         let connection = &mut self.sender.connection;
         if connection.session.awaits_head(stream) {
@@ -377,8 +377,8 @@ impl Responder {
             Event::Trailers { stream, ref headers } => self.upload_trailed(stream, headers),
             Event::Finished { stream } => self.upload_ended(stream),
             Event::Reset { stream, .. } => {
-                // The client took its request back: the response is of no use. The code is ours, because a server may not
-                // say that it rejected a request on which it worked (RFC 9114, 4.1.1).
+                // The client cancelled its request, so the response is useless. The code is ours, because a server may not claim to
+                // have rejected a request on which it worked (RFC 9114, 4.1.1).
                 self.nuisances += 1;
                 self.sender.finish(stream, Ending::Reset(Code::RequestCancelled));
             }
@@ -386,7 +386,7 @@ impl Responder {
         }
     }
 
-    /// The client's settings decide who orders the streams.
+    /// The client's settings determine who orders the streams.
     fn on_settings(&mut self, settings: &Settings) {
         self.negotiate();
         // A client can want its connections to be ordered as one.
@@ -410,13 +410,13 @@ impl Responder {
         self.addresses.current().peer.ip()
     }
 
-    /// Whether nothing is under way, so that a response can move here.
+    /// Whether no response is in progress, so that one can move here.
     pub(crate) fn is_idle(&self) -> bool {
         let connection = &self.sender.connection;
         self.sender.is_empty() && connection.is_connected() && !connection.is_closing()
     }
 
-    /// Forgets streams that are over. As often as the search through all of them costs little for each datagram.
+    /// Forgets finished streams, as often as is possible at little cost per datagram.
     fn forget_finished(&mut self) {
         self.since_forgotten += 1;
         if self.since_forgotten <= self.sender.streams.len() {
@@ -433,8 +433,8 @@ impl Responder {
     }
 }
 
-/// A server that uses signals takes them in every form; of the two revisions of the bucket byte, in the one
-/// that its scheme speaks. The announcement of its scheme needs no signals.
+/// A server that uses signals accepts them in every form; of the two revisions of the bucket byte, the one that its scheme uses. The
+/// announcement of its scheme needs no signals.
 pub(crate) fn settings(options: &Options) -> Settings {
     let other = match options.scheme.name.as_str() {
         "bucket7" => Extension::BucketJanuary2019,

@@ -1,7 +1,7 @@
-//! Retry (RFC 9000, 8.1.2): a client under load proves that it receives datagrams at its address before the server keeps
-//! anything for it.
+//! Retry (RFC 9000, 8.1.2): a client under load proves that it receives datagrams at its address before the server
+//! stores anything for it.
 //!
-//! The server sends everything that it must remember with the Retry packet, as a token that only it can read. A token
+//! The server sends everything that it must remember in the Retry packet, as a token that only it can read. A token
 //! that cannot be opened counts as none (RFC 9000, 8.1.3).
 
 use crate::limits::RETRY_TOKEN_LIFETIME;
@@ -12,9 +12,9 @@ use std::time::Instant;
 
 pub(crate) struct Retry {
     key: LessSafeKey,
-    /// When the key was drawn; tokens count from here.
+    /// When the key was drawn; tokens count from then.
     epoch: Instant,
-    /// Tokens sealed so far: each has a nonce of its own.
+    /// Tokens sealed so far: each has its own nonce.
     sealed: u64,
 }
 
@@ -27,7 +27,7 @@ impl Retry {
         Some(Self { key, epoch: now, sealed: 0 })
     }
 
-    /// A token for `client`, which made up the ID `original` for the server and must use `id` from now on.
+    /// A token for `client`, which invented the ID `original` for the server and must use `id` from now on.
     pub(crate) fn seal(
         &mut self,
         client: SocketAddr,
@@ -44,7 +44,7 @@ impl Retry {
         Some([&self.sealed.to_be_bytes(), &sealed[..]].concat())
     }
 
-    /// The ID that the client made up at first, if this server made the token for this client and ID, and not too long
+    /// The ID that the client invented at first, if this server made the token for this client and ID, and not too long
     /// ago.
     pub(crate) fn open(
         &self,

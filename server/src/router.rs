@@ -28,13 +28,13 @@ use std::time::Instant;
 
 /// An HTTP/3 server without socket and clock; see [`Endpoint`] for how to call it.
 ///
-/// It has many fields and methods, because it is where everything of a server is joined: who is admitted, whose turn it is, how it
-/// ends. Each file of the folder has one of these.
+/// It has many fields and methods, because all parts of a server meet here: who is admitted, whose turn it is, how it ends. Each file of
+/// the folder has one of these concerns.
 pub struct Server {
     shared: Arc<Shared>,
     config: quiche::Config,
     local: SocketAddr,
-    /// Boxed: a node of the map has room for eleven of them, half of which is empty.
+    /// Boxed: a node of the map has room for eleven of them, and half of that is empty.
     connections: BTreeMap<u64, Box<Entry>>,
     routes: HashMap<Vec<u8>, u64>,
     wakeups: BTreeSet<(Instant, u64)>,
@@ -51,7 +51,7 @@ pub struct Server {
     /// Where connections are logged, if the operator wants it.
     qlogs: Option<QlogFolder>,
     report: Box<dyn Fn(&str) + Send>,
-    /// A server of the same site over something else.
+    /// A server of the same site on another transport.
     beside: Option<Box<dyn Companion>>,
 }
 
@@ -61,9 +61,9 @@ struct Entry {
     ids: Vec<Vec<u8>>,
     /// Its log, until the client is known to be real.
     qlog: Option<QlogFile>,
-    /// When the handshake is given up, while it is not complete.
+    /// When the handshake will be abandoned, while it is incomplete.
     handshake_until: Option<Instant>,
-    /// The bytes that may go to the client, while its address is unproven.
+    /// The bytes that may be sent to the client while its address is unproven.
     unproven: Option<Unproven>,
     /// The address under which the client is counted.
     counted: Option<IpAddr>,
@@ -83,8 +83,8 @@ impl Server {
         Self::of_shard(local, identity, Arc::new(site), options, qlogs, Shard::alone())
     }
 
-    /// Servers at these addresses, one for each of as many threads. The system spreads clients over those that share an address. The limits on
-    /// connections and logs hold for all of them together, all others for each. `load_balancer`: what finds the server of a
+    /// Servers at these addresses, one for each of as many threads. The system distributes clients over those that share an address. The
+    /// limits on connections and logs apply to all servers together, all others to each. `load_balancer`: what finds the server of a
     /// connection by its ID.
     ///
     /// Responses do not move between connections ([`Options::migration`]) at different shards.
@@ -145,13 +145,13 @@ impl Server {
         })
     }
 
-    /// Has `wake` called, on any thread, whenever [`Server::on_arrivals`] must be called because something has come from
+    /// Registers `wake`, which is called, on any thread, whenever [`Server::on_arrivals`] must be called because something has arrived from
     /// elsewhere than the socket.
     pub fn wake_with(&self, wake: Box<dyn Fn() + Send + Sync>) {
         self.shared.alarm.wake_with(wake);
     }
 
-    /// Has `report` told what the operator should know, a line each.
+    /// Registers `report`, which is given what the operator should know, line by line.
     pub fn report_with(&mut self, report: Box<dyn Fn(&str) + Send>) {
         self.report = report;
     }
@@ -161,7 +161,7 @@ impl Server {
         (self.report)(line);
     }
 
-    /// Takes in what other shards have handed over, and calls every connection for which something has come from elsewhere.
+    /// Accepts what other shards have handed over, and calls every connection for which something has arrived from elsewhere.
     pub fn on_arrivals(&mut self, now: Instant) {
         for (path, mut datagram) in self.shard.take() {
             if let Some((header, known)) = self.look_up(&mut datagram) {
@@ -194,14 +194,14 @@ impl Server {
         self.shared.options.observers.notice(event);
     }
 
-    /// Something happened on a connection, so that it may have something to send, and others that act with it.
+    /// Something happened on a connection, so that it, and others that act with it, may have something to send.
     fn take_turns(&mut self, serial: u64, event: ConnectionEvent, now: Instant) {
         self.join(serial, event, now);
         self.enqueue(serial);
         self.pass_turn(serial);
     }
 
-    /// Lets connections of one client act together, as far as this one gives reason for it.
+    /// Lets connections of one client act together, if this event requires it.
     fn join(&mut self, serial: u64, event: ConnectionEvent, now: Instant) {
         if let Some(together) = &mut self.together {
             for touched in together.update(serial, event, &mut self.connections, now) {
@@ -210,7 +210,7 @@ impl Server {
         }
     }
 
-    /// Passes the turn between connections that share an order: a datagram of one may have changed whose turn it is.
+    /// Passes the turn between connections that share an order: a datagram on one may have changed whose turn it is.
     fn pass_turn(&mut self, serial: u64) {
         let turn = self.together.as_ref().and_then(|it| it.turn(serial));
         if let Some(next) = turn.filter(|next| *next != serial) {
@@ -259,7 +259,7 @@ impl Server {
         }
     }
 
-    /// A connection has nothing to send now: notes when to call it again, or drops it.
+    /// A connection has nothing to send now: records when to call it again, or drops it.
     fn settle(&mut self, serial: u64, now: Instant) {
         let Some(entry) = self.connections.get_mut(&serial) else { return };
         if let Some(old) = entry.wakeup.take() {
@@ -285,7 +285,7 @@ impl Server {
         }
         self.admission.ended(entry.counted);
         entry.responder.gone(now);
-        // Anybody can send first packets that lead to nothing.
+        // Anyone can send first packets that lead to nothing.
         let ended = match entry.counted {
             Some(_) => closing::event(&entry.responder.connection().quic),
             None => Event::NotEntered,
@@ -309,19 +309,19 @@ impl Entry {
         let Some(unproven) = &mut self.unproven else {
             return self.responder.receive(datagram, path, now, scratch);
         };
-        // Bytes from elsewhere earn the first address nothing.
+        // Bytes from elsewhere earn no credit for the first address.
         if path == self.responder.first_address() {
             unproven.received(datagram.len());
         }
         let before = self.packets();
         self.responder.receive(datagram, path, now, scratch);
-        // Only a client that has received packets of ours can encrypt such a packet (RFC 9000, 8.1).
+        // Only a client that has received our packets can encrypt such a packet (RFC 9000, 8.1).
         if packet == quiche::Type::Handshake && self.packets() > before {
             self.unproven = None;
         }
     }
 
-    /// How many of the client's packets the transport has taken.
+    /// How many of the client's packets the transport has accepted.
     fn packets(&self) -> usize {
         self.responder.connection().quic.path_stats().map(|it| it.recv).sum()
     }

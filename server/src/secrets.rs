@@ -3,10 +3,11 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Permissions of anybody but the owner.
+/// Permissions of anyone but the owner.
 const OTHERS: u32 = 0o077;
 
-/// The same for a file of root's: it cannot be given to a service but by a group. `PostgreSQL` has the same rule.
+/// The same for a file that belongs to root: only a group gives a service access to it. `PostgreSQL` has the same
+/// rule.
 const OTHERS_OF_ROOT: u32 = 0o037;
 
 /// A warning if users other than its owner can read a key's file. It is a warning, not an error:

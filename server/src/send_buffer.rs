@@ -1,5 +1,5 @@
 //! The send buffer: bytes that were taken from the scheduler and can no longer be reordered, first in,
-//! first out, before the transport. It stands for the buffers below a server that the paper's section 5
+//! first out, before the transport. It represents the buffers below a server that the paper's section 5
 //! and the `notsent_lowat` study show to delay late, urgent responses.
 
 use schedulers::StreamId;
@@ -18,7 +18,7 @@ impl SendBuffer {
         self.bytes
     }
 
-    /// Commits `bytes` of `stream` behind all others.
+    /// Commits `bytes` of `stream` after all others.
     pub fn push(&mut self, stream: StreamId, bytes: u64) {
         self.bytes += bytes;
         match self.runs.back_mut() {
@@ -27,12 +27,13 @@ impl SendBuffer {
         }
     }
 
-    /// The oldest run, unless flow control holds its stream back (`blocked`): then the oldest of another.
+    /// The oldest run, unless flow control holds its stream back (`blocked`): then the oldest run of
+    /// another stream.
     pub fn front(&self, blocked: impl Fn(StreamId) -> bool) -> Option<(StreamId, u64)> {
         self.runs.iter().copied().find(|(stream, _)| !blocked(*stream))
     }
 
-    /// `bytes` of the oldest run of `stream` went to the transport.
+    /// `bytes` of the oldest run of `stream` were passed to the transport.
     pub fn pop(&mut self, stream: StreamId, bytes: u64) {
         let Some(place) = self.runs.iter().position(|(it, _)| *it == stream) else { return };
         let taken = bytes.min(self.runs[place].1);

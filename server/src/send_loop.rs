@@ -1,20 +1,20 @@
-//! The send loop decides which bytes go before the transport, and when.
+//! The send loop decides which bytes are passed to the transport, and when.
 //!
-//! quiche puts one STREAM frame in a packet. One packet's worth of one stream, offered right before the
-//! packet is made, therefore puts exactly the picked stream on the wire. This needs two rules:
+//! quiche puts one STREAM frame in a packet. If one packet's worth of one stream is offered right before the packet is made,
+//! exactly the picked stream goes on the wire. This needs two rules:
 //!
-//! * **Hold.** With data waiting, quiche fills whatever the congestion window leaves, down to packets of
-//!   a few bytes. So it is asked for a packet only when a full one fits.
-//! * **Poke.** reno and cubic grow their window only if the sender once had data and no room. Feeding
-//!   just what fits never shows them that. So when the window is full, one packet's worth is offered all
-//!   the same and a packet is asked for in a buffer too small for it: that marks the sender as limited
-//!   by the window and sends nothing.
+//! * **Hold.** With data waiting, quiche fills whatever the congestion window leaves, down to packets of a few bytes. So it is
+//!   asked for a packet only when a full one fits.
+//! * **Poke.** reno and cubic grow their window only if the sender once had data and no room. Offering only what fits never
+//!   shows them that. So when the window is full, one packet's worth is offered anyway, and a packet is requested in a buffer
+//!   that is too small for it: this marks the sender as limited by the window and sends nothing.
 //!
 //! On a path so fast that nothing holds packets back, the packets of a batch are picked one by one and offered in one call, as
-//! long as one stream is picked: a *run*.
+//! long as the same stream is picked: a *run*.
 //!
-//! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful. From it, and
-//! from what else holds packets back, `next.rs` decides by these rules; [`SendLoop::datagram`] carries the decision out.
+//! [`Window`] tracks the bytes that are offered and not yet on the wire. Its count is exact, or marked as doubtful. From it,
+//! and from everything else that holds packets back, `next.rs` decides by these rules; [`SendLoop::datagram`] carries out the
+//! decision.
 
 mod downloads;
 mod ending;
@@ -47,20 +47,20 @@ use staging::Passage;
 use std::time::Instant;
 use window::Window;
 
-/// A datagram that was made: its size and where it goes.
+/// A finished datagram: its size and its destination.
 pub(crate) type Datagram = (usize, Path);
 
-/// The datagrams for one call of the system, as far as they are made: datagrams of one size, the last perhaps shorter.
+/// The datagrams for one system call, as far as they are made: datagrams of one size, the last possibly shorter.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Batch {
     /// The size of the first one; 0: there is none yet.
     pub(crate) segment_bytes: usize,
-    /// How many more it takes.
+    /// How many more it accepts.
     pub(crate) packets: u64,
 }
 
 /// The sending half of one connection. It has many methods, because each step from the scheduler to a packet needs the
-/// transport, its log and the streams together. What is known without the transport is decided in structs of their own:
+/// transport, its log and the streams together. Decisions that do not need the transport are made in separate structs:
 /// [`next()`], [`Window`], [`Pacing`], [`Measures`].
 pub(crate) struct SendLoop {
     pub(crate) connection: Connection,
@@ -78,9 +78,9 @@ pub(crate) struct SendLoop {
     owes_probe: bool,
     /// The last decision since something arrived.
     decided: Option<Next>,
-    /// Responses that were dropped, not yet asked for.
+    /// Responses that were dropped and not yet reported.
     unwanted: u64,
-    /// Datagrams with a part of a response since they were last counted.
+    /// Datagrams with part of a response since they were last counted.
     carried: u64,
     /// The last entry of the log.
     restraint: Option<Restraint>,
@@ -112,7 +112,7 @@ impl SendLoop {
         self.order.call(call, self.connection.quic.qlog_streamer());
     }
 
-    /// Opens the response on `stream` before the scheduler; it begins with `frames`, which may be empty.
+    /// Announces the response on `stream` to the scheduler; it begins with `frames`, which may be empty.
     pub(crate) fn open(
         &mut self,
         stream: StreamId,
@@ -157,7 +157,7 @@ impl SendLoop {
         }
     }
 
-    /// Whether another scheme can take over: no response is under way, and no other connection shares the order.
+    /// Whether another scheme can take over: no response is in progress, and no other connection shares the order.
     pub(crate) fn is_between_pages(&self) -> bool {
         !self.order.picker().is_shared() && self.is_empty() && self.passage.is_empty()
     }
@@ -167,7 +167,7 @@ impl SendLoop {
         self.reorder(&scheme.name, Box::new(Scheduler::new(scheme)));
     }
 
-    /// How many datagrams with a part of a response went since this was last asked.
+    /// How many datagrams with part of a response were sent since the last call.
     pub(crate) fn take_carried(&mut self) -> u64 {
         std::mem::take(&mut self.carried)
     }
@@ -176,13 +176,13 @@ impl SendLoop {
         std::mem::take(&mut self.unwanted)
     }
 
-    /// Whether bytes of a response are here that are not known to have gone.
+    /// Whether bytes of a response are available that are not known to have been sent.
     pub(crate) fn has_unsent(&self, stream: StreamId) -> bool {
         let is_left = |it: &Outgoing| it.pending() > 0 || it.committed() > it.offset();
         self.streams.outgoing(stream).is_some_and(is_left) || self.window.has_staged(stream)
     }
 
-    /// Whether every response has gone to the transport.
+    /// Whether every response was passed to the transport.
     pub(crate) fn is_empty(&self) -> bool {
         self.streams.responses() == 0
     }
@@ -203,7 +203,7 @@ impl SendLoop {
         }
     }
 
-    /// Gives the transport the waiting bytes of our own streams. They may go instead of staged ones.
+    /// Gives the transport the waiting bytes of our own streams. They may be sent instead of staged ones.
     pub(crate) fn flush(&mut self) {
         if self.connection.flush() {
             self.window.doubt();
@@ -216,7 +216,7 @@ impl SendLoop {
         self.measures.renew(&self.connection.quic);
     }
 
-    /// A datagram that the transport sends by this path while the client moves: its size.
+    /// The size of a datagram that the transport sends on this path while the client moves.
     pub(crate) fn send_by(&mut self, by: Path, out: &mut [u8]) -> Option<usize> {
         let sent = self.connection.quic.send_on_path(out, Some(by.local), Some(by.peer)).ok();
         self.window.sent_unasked(sent.map_or(0, |it| it.0));
@@ -233,7 +233,7 @@ impl SendLoop {
         [self.streams.next_release(), release, held, tick].into_iter().flatten().min()
     }
 
-    /// The next datagram of `batch`, if one may go now: its size in `out`.
+    /// The next datagram of `batch`, if one may be sent now: its size in `out`.
     pub(crate) fn datagram(
         &mut self,
         now: Instant,
@@ -288,7 +288,7 @@ impl SendLoop {
         }
     }
 
-    /// Stages the next packet's bytes, unless something goes before them, and gathers what decides whether they go.
+    /// Stages the next packet's bytes, unless something precedes them, and gathers the facts that decide whether they are sent.
     fn prepare(&mut self, asked_for_handshake: bool, now: Instant) -> Facts {
         let quic = &self.connection.quic;
         let handshake = match (quic.is_established(), asked_for_handshake) {
@@ -304,7 +304,8 @@ impl SendLoop {
         }
         let datagram_bytes = self.measures.datagram_bytes;
         facts.paced = self.pacing.holds(quic, datagram_bytes, &self.window, now);
-        // While the loop paces, a packet stays staged, to be shown. While the transport does, bytes are chosen when it ends.
+        // While the loop paces, a packet stays staged, to be shown. While the transport does, bytes are chosen when its pause
+        // ends.
         if !matches!(facts.paced, Paced::ByTransport(_)) {
             self.stage_next(now);
         }
@@ -316,7 +317,7 @@ impl SendLoop {
         facts
     }
 
-    /// Notes that a datagram of these bytes went.
+    /// Records that a datagram with these bytes was sent.
     fn went(&mut self, content: Content, bytes: usize, now: Instant) {
         match content {
             Content::Handshake | Content::Unstaged => self.window.sent_unasked(bytes),
@@ -359,8 +360,8 @@ impl SendLoop {
         self.call(Call::Close(stream));
     }
 
-    /// Whether both ends have finished `stream`. A response that the client stopped, and that the scheduler did not
-    /// come to since, is dropped: quiche gives such a stream back to the client only when asked about it.
+    /// Whether both ends have finished `stream`. A response that the client stopped, and that the scheduler has not reached
+    /// since, is dropped: quiche returns such a stream to the client only when asked about it.
     pub(crate) fn is_over(&mut self, stream: StreamId) -> bool {
         let quic = &mut self.connection.quic;
         let (unwanted, closed) =

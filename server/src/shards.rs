@@ -1,7 +1,7 @@
-//! Servers that share an address, one for each core, and those at other addresses.
+//! Servers that share an address, one for each core, and servers at other addresses.
 //!
-//! The system gives each of them the datagrams of some clients, by their addresses. A client whose address changes arrives
-//! to another shard. Its connection ID says which shard has the connection, and the datagram is handed over.
+//! The system gives each of them the datagrams of some clients, by their addresses. A client whose address changes arrives at
+//! another shard. Its connection ID names the shard that has the connection, and the datagram is handed over.
 
 use crate::account::Ledger;
 use crate::alarm::Alarm;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Datagrams, each with the addresses that it came between.
+/// Datagrams, each with the addresses that it travelled between.
 pub(crate) type Datagrams = VecDeque<(Path, Vec<u8>)>;
 
 /// A server's place among those that share its address.
@@ -40,14 +40,14 @@ struct Inbox {
 }
 
 impl Shard {
-    /// A server that has its address for itself.
+    /// A server that does not share its address.
     pub(crate) fn alone() -> Self {
         // Nobody compares the address.
         let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
         Self::of(&[nowhere], ConnectionIds::random()).remove(0)
     }
 
-    /// Servers that listen there, at most 255, with a load balancer before them or not. `None`: the system has no randomness.
+    /// Servers that listen there, at most 255, with or without a load balancer before them. `None`: the system has no randomness.
     pub(crate) fn all(
         locals: &[SocketAddr],
         load_balancer: Option<LoadBalancer>,
@@ -93,9 +93,9 @@ impl Shard {
         self.all.ids.new_id(self.number)
     }
 
-    /// Gives another shard a datagram to an ID that names it. False: it is for this shard. When too much waits at the
-    /// other one, the datagram is lost; and if that listens elsewhere, because a client must stay at the server's address (RFC 9000,
-    /// section 9).
+    /// Gives another shard a datagram with an ID that names it. Returns `false` if it is for this shard. The datagram is lost when
+    /// too much waits at the other shard, or if that shard listens elsewhere, because a client must stay at the server's address
+    /// (RFC 9000, section 9).
     pub(crate) fn hand_over(&self, id: &[u8], datagram: &[u8], path: Path) -> bool {
         let other = self.all.ids.shard(id).filter(|it| *it != self.number);
         let Some((other, inbox)) = other.and_then(|it| Some((it, self.inbox(it)?))) else {

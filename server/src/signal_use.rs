@@ -12,12 +12,12 @@ pub enum SignalUse {
     Obey,
     /// The server places streams by its own knowledge of the page.
     Ignore,
-    /// The client's signals, on top of what the server knows.
+    /// The client's signals, in addition to the server's knowledge.
     Override,
 }
 
 impl SignalUse {
-    /// The name that flags and configuration files use.
+    /// The name in flags and configuration files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Obey => "obey",
@@ -36,7 +36,7 @@ impl SignalUse {
         self != Self::Ignore
     }
 
-    /// The resource as the scheduler gets to know it: the site knows `known`, and the client `said` the rest.
+    /// The resource as the scheduler sees it: the site provides `known`, and the client `said` the rest.
     pub fn resource(self, known: &Resource, said: Option<Metadata>) -> Resource {
         let known = if self.uses_knowledge() {
             *known
@@ -47,8 +47,8 @@ impl SignalUse {
         said.map_or(known, |it| it.refine(&known))
     }
 
-    /// The signal that the scheduler gets when the client says `signal`. The operator's directive replaces its part of it (RFC 9218,
-    /// 8). `None`: the scheduler gets nothing.
+    /// The signal that the scheduler gets when the client sends `signal`. The operator's directive replaces its part of it (RFC
+    /// 9218, 8). `None`: the scheduler gets nothing.
     pub fn heard(self, signal: Signal, directive: Option<Priority>) -> Option<Signal> {
         if !self.uses_signals() {
             return None;

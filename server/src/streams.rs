@@ -1,4 +1,4 @@
-//! The streams of one connection on which responses go: one record each, and indices that find them quickly.
+//! The streams of one connection that carry responses: one record each, and indices that find them quickly.
 
 mod gates;
 #[cfg(feature = "experiments")]
@@ -27,23 +27,23 @@ pub(crate) struct Stream {
     urgency: u8,
     /// The client's last priority signal, with the operator's directive.
     pub(crate) said: Option<Priority>,
-    /// When its first byte was committed, where it matters.
+    /// When its first byte was committed, where that matters.
     pub(crate) begun: Option<Instant>,
     /// It is a WebSocket, open in both directions.
     pub(crate) is_tunnel: bool,
-    /// It is a download, behind everything else.
+    /// It is a download, after everything else.
     pub(crate) is_download: bool,
     /// The operator's directive about the response's order.
     pub(crate) directive: Option<Priority>,
     /// The push that the response is.
     pub(crate) push: Option<PushId>,
-    /// The response whose place in the tree a push shares, as long as the client says nothing about the push.
+    /// The response whose place in the tree a push shares, until the client sends a signal about the push.
     pub(crate) follows: Option<StreamId>,
-    /// The response that a push belongs to, while the push is under way.
+    /// The response that a push belongs to, while the push is in progress.
     main: Option<StreamId>,
     /// The pushes that belong to this response.
     gated: Option<Gated>,
-    /// The offset of its stream beyond which the response does not go for now.
+    /// The stream offset beyond which the response does not go for now.
     #[cfg(feature = "experiments")]
     pause: Option<u64>,
     /// The report to the observers, if there are any.
@@ -51,7 +51,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Stream bytes that are here and not committed.
+    /// Available stream bytes that are not committed.
     fn pending(&self) -> u64 {
         let pending = self.outgoing.as_ref().map_or(0, Outgoing::pending);
         #[cfg(feature = "experiments")]
@@ -78,22 +78,22 @@ pub(crate) struct Waiting {
     pub(crate) is_held: bool,
     /// The offset of its stream.
     pub(crate) offset: u64,
-    /// Bytes that the transport has taken of all responses.
+    /// Bytes of all responses that the transport has taken.
     pub(crate) taken: u64,
 }
 
 /// The streams, and indices of those that need attention. It has many methods, because each index must change with the record:
-/// nobody else can reach one of them alone.
+/// nothing else can access one of them alone.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     /// Boxed: a node of the map has room for eleven of them, and few connections have as many.
     all: BTreeMap<StreamId, Box<Stream>>,
-    /// How many responses of each urgency are under way.
+    /// How many responses of each urgency are in progress.
     by_urgency: [usize; URGENCIES],
-    /// When more of a response is here.
+    /// When more of a response becomes available.
     releases: BTreeSet<(Instant, StreamId)>,
     held: BTreeSet<StreamId>,
-    /// Responses that a backend has not brought to their end.
+    /// Responses that a backend has not completed.
     arriving: BTreeSet<StreamId>,
     /// The streams that have room again for the backend's bytes.
     hungry: BTreeSet<StreamId>,
@@ -105,7 +105,7 @@ pub(crate) struct Streams {
     mains: BTreeSet<StreamId>,
     #[cfg(feature = "experiments")]
     moving: moving::Moving,
-    /// Bytes that the transport has taken of all responses.
+    /// Bytes of all responses that the transport has taken.
     taken: u64,
     /// Watched responses that have ended.
     ended: Vec<Watched>,
@@ -113,14 +113,14 @@ pub(crate) struct Streams {
 
 const URGENCIES: usize = URGENCY_MAX as usize + 1;
 
-/// A server's control stream, on which the transport reports the congestion window, too.
+/// A server's control stream, on which the transport also reports the congestion window.
 pub(crate) const CONTROL_STREAM: StreamId = StreamId(3);
 
 /// The control stream and the two QPACK streams.
 pub(crate) const OWN_STREAMS: [StreamId; 3] = [CONTROL_STREAM, StreamId(7), StreamId(11)];
 
 impl Streams {
-    /// Keeps a record of `stream` from now on; true: it is new.
+    /// Keeps a record of `stream` from now on. Returns `true` if it is new.
     pub(crate) fn note(&mut self, stream: StreamId) -> bool {
         let before = self.all.len();
         self.all.entry(stream).or_default();
@@ -174,7 +174,8 @@ impl Streams {
         self.named.get(&push).copied()
     }
 
-    /// The pushes under way that share the place of the response on `main`, and are placed no longer by it, because it is over.
+    /// The pushes in progress that share the place of the response on `main` and are no longer placed by it, because it is
+    /// over.
     pub(crate) fn left_by(&self, main: StreamId) -> Vec<StreamId> {
         let follows = |it: &StreamId| self.get(*it).is_some_and(|it| it.follows == Some(main));
         let pushes = self.pushes.values().copied().filter(|_| !self.is_sending(main));
@@ -185,7 +186,7 @@ impl Streams {
         self.pushes.len()
     }
 
-    /// The response on `stream`, while it is under way.
+    /// The response on `stream`, while it is in progress.
     pub(crate) fn outgoing(&self, stream: StreamId) -> Option<&Outgoing> {
         self.all.get(&stream)?.outgoing.as_ref()
     }
@@ -198,7 +199,7 @@ impl Streams {
         self.outgoing(stream).is_some()
     }
 
-    /// Stream bytes that are here and not committed.
+    /// Available stream bytes that are not committed.
     pub(crate) fn pending(&self, stream: StreamId) -> u64 {
         self.get(stream).map_or(0, Stream::pending)
     }
@@ -208,7 +209,7 @@ impl Streams {
         self.pending(stream) > 0 && !self.held.contains(&stream) && !self.is_gated(stream)
     }
 
-    /// Begins a response, or goes on with one from elsewhere.
+    /// Begins a response, or continues one from elsewhere.
     pub(crate) fn begin(
         &mut self,
         stream: StreamId,
@@ -233,7 +234,7 @@ impl Streams {
         }
     }
 
-    /// Takes a response out, of which nothing more goes here. [`crate::send_loop::Ending`] says why.
+    /// Removes a response of which nothing more is sent here. [`crate::send_loop::Ending`] describes why.
     pub(crate) fn take(&mut self, stream: StreamId) -> Option<Outgoing> {
         let record = self.all.get_mut(&stream)?;
         let outgoing = record.outgoing.take()?;
@@ -258,7 +259,7 @@ impl Streams {
         self.hungry.remove(&stream);
     }
 
-    /// The client says how urgent the response on `stream` is.
+    /// The client's signal about how urgent the response on `stream` is.
     pub(crate) fn set_urgency(&mut self, stream: StreamId, urgency: u8) {
         let Some(record) = self.all.get_mut(&stream) else { return };
         let urgency = urgency.min(URGENCY_MAX);
@@ -269,7 +270,7 @@ impl Streams {
         }
     }
 
-    /// The head of a response whose body is here at known times.
+    /// The head of a response whose body becomes available at known times.
     pub(crate) fn respond(
         &mut self,
         stream: StreamId,
@@ -292,7 +293,7 @@ impl Streams {
         }
     }
 
-    /// The rest of a response is here after all.
+    /// The rest of a response is available after all.
     pub(crate) fn arrives_no_more(&mut self, stream: StreamId) {
         if let Some(outgoing) = self.outgoing_mut(stream) {
             outgoing.arriving = None;
@@ -311,7 +312,7 @@ impl Streams {
         self.arriving.iter().copied().collect()
     }
 
-    /// Looks again at what a backend has brought, before the next datagram.
+    /// Checks again what a backend has brought, before the next datagram.
     pub(crate) fn look_again(&mut self, stream: StreamId) {
         self.hungry.insert(stream);
     }
@@ -320,7 +321,7 @@ impl Streams {
         std::mem::take(&mut self.hungry)
     }
 
-    /// The responses that have bytes by `now` which they had not before.
+    /// The responses that have more bytes by `now` than before.
     pub(crate) fn release(&mut self, now: Instant) -> Vec<StreamId> {
         let mut released = Vec::new();
         while let Some((_, stream)) = self.releases.first().copied().filter(|(at, _)| *at <= now) {
@@ -362,12 +363,12 @@ impl Streams {
         self.iter().filter_map(waits).collect()
     }
 
-    /// The responses that flow control held back, which are not held any more.
+    /// The responses that flow control held back and no longer does.
     pub(crate) fn take_held(&mut self) -> BTreeSet<StreamId> {
         std::mem::take(&mut self.held)
     }
 
-    /// The transport took `bytes` of a response; true: it has all.
+    /// The transport took `bytes` of a response. Returns `true` if it has all.
     pub(crate) fn offered(&mut self, stream: StreamId, bytes: u64) -> bool {
         self.taken += bytes;
         let Some(outgoing) = self.outgoing_mut(stream) else { return false };
@@ -392,7 +393,7 @@ impl Streams {
         }
     }
 
-    /// No stream is left. Empty indices keep nodes with room for eleven, and connections are idle for most of their time.
+    /// No stream is left. Empty indices keep nodes with room for eleven, and connections are idle most of the time.
     fn rest(&mut self) {
         *self = Self {
             named: std::mem::take(&mut self.named),

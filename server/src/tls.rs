@@ -89,16 +89,15 @@ impl Identity {
         }
     }
 
-    /// With another certificate, which clients get that ask for a host that it names and this one does not (by the server name of
-    /// TLS, RFC 6066, 3).
+    /// With another certificate, which is for clients that request a host that it names and this one does not (by the server name of TLS,
+    /// RFC 6066, 3).
     #[must_use]
     pub fn beside(mut self, other: Self) -> Self {
         self.others.push(other);
         self
     }
 
-    /// The names of hosts that the certificates are for. `None`: a certificate names none, or was made by [`Self::self_signed`] in place of
-    /// one.
+    /// The names of the hosts that the certificates are for. `None`: a certificate names none, or was made by [`Self::self_signed`].
     pub fn names(&self) -> Option<Vec<String>> {
         let mut names = self.own_names();
         if self.is_one_size || names.is_empty() {
@@ -156,7 +155,7 @@ impl Identity {
         Ok(builder.build())
     }
 
-    /// Has the handshakes of a context show this certificate, or the one for the host that a client asks for.
+    /// Makes the handshakes of a context show this certificate, or the one for the host that a client requests.
     fn present(&self, tls: &mut SslContextBuilder) -> Result<(), ErrorStack> {
         if !self.others.is_empty() {
             let all = self.clone();
@@ -181,7 +180,7 @@ impl Identity {
         Ok(())
     }
 
-    /// Has one handshake show this certificate.
+    /// Makes one handshake show this certificate.
     fn present_once(&self, tls: &mut SslRef) -> Result<(), ErrorStack> {
         if let Some((first, rest)) = self.chain.split_first() {
             tls.set_certificate(first)?;
@@ -192,14 +191,14 @@ impl Identity {
         tls.set_private_key(&self.key)
     }
 
-    /// Base64 of the SHA-256 of the public key (RFC 7469, 2.4): what Chromium takes in
-    /// `--ignore-certificate-errors-spki-list` to trust a self-signed certificate.
+    /// Base64 of the SHA-256 of the public key (RFC 7469, 2.4), which Chromium accepts in `--ignore-certificate-errors-spki-list` to trust
+    /// a self-signed certificate.
     pub fn public_key_pin(&self) -> Result<String, TlsError> {
         pin(&self.key.public_key_to_der()?)
     }
 }
 
-/// As [`Identity::public_key_pin`], of the first certificate in a PEM file.
+/// Like [`Identity::public_key_pin`], for the first certificate in a PEM file.
 pub fn certificate_pin(certificate: &Path) -> Result<String, TlsError> {
     let first = X509::from_pem(&read(certificate)?)
         .map_err(|_| TlsError::Malformed(certificate.to_owned(), "certificate"))?;
@@ -248,8 +247,8 @@ pub(crate) fn transport_config(
     config.set_max_stream_window(limits.stream_receive_bytes);
     // The transport keeps a path for each.
     config.set_active_connection_id_limit(limits.addresses as u64);
-    // The server counts what goes to an address that is not proven. The transport gives such an address up when its own count,
-    // which has no padding in it, leaves no room.
+    // The server counts what is sent to an unproven address. The transport abandons such an address when its own count, which does not
+    // include padding, leaves no room.
     config.set_max_amplification_factor(1000);
     config.set_initial_congestion_window_packets(options.initial_window_packets);
     config.set_cc_algorithm(match options.congestion_control {
@@ -261,11 +260,11 @@ pub(crate) fn transport_config(
     Ok(config)
 }
 
-/// Takes TLS connections over TCP, for HTTP/2 and HTTP/1.1.
+/// Accepts TLS connections over TCP, for HTTP/2 and HTTP/1.1.
 pub fn acceptor(identity: &Identity) -> Result<SslAcceptor, TlsError> {
     let mut tls = SslAcceptor::mozilla_intermediate_v5(SslMethod::tls())?;
     identity.present(&mut tls)?;
-    // A client that offers no protocol, or other ones only, speaks HTTP/1.1, or learns that it has come to the wrong place.
+    // A client that offers no protocol, or only other ones, gets HTTP/1.1, or learns that it has come to the wrong place.
     tls.set_alpn_select_callback(|_, offered| {
         select_next_proto(TCP_PROTOCOLS, offered).ok_or(AlpnError::ALERT_FATAL)
     });
@@ -275,9 +274,9 @@ pub fn acceptor(identity: &Identity) -> Result<SslAcceptor, TlsError> {
 /// The protocols over TCP by ALPN, in the order of preference.
 const TCP_PROTOCOLS: &[u8] = b"\x02h2\x08http/1.1\x08http/1.0";
 
-/// quiche leaves `PROBE_DOWN` after one round trip, which drains a tenth of a bandwidth-delay product of the quarter and
-/// more that probing for bandwidth has put into the queue. Then the queue grows until the window is full, at two
-/// products in flight. As the draft has it (draft-ietf-ccwg-bbr-03, 5.3.3.3), it stays until the queue is drained.
+/// quiche leaves `PROBE_DOWN` after one round trip, which drains a tenth of a bandwidth-delay product of the quarter and more that probing
+/// for bandwidth has put into the queue. Then the queue grows until the window is full, at two products in flight. With these parameters it
+/// stays, as in the draft (draft-ietf-ccwg-bbr-03, 5.3.3.3), until the queue is drained.
 fn bbr_parameters() -> quiche::BbrParams {
     quiche::BbrParams { disable_probe_down_early_exit: Some(true), ..Default::default() }
 }

@@ -1,5 +1,5 @@
-//! Joins the connections of one client. The router knows no more of it than this: it says what happens, and lets
-//! the named connections send. Without an experiment that joins connections there is no receiver.
+//! Joins the connections of one client. The router knows no more about it than this: it reports events, and lets
+//! the named connections send. Without an experiment that joins connections, there is no receiver.
 
 use crate::responder::Responder;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ pub(crate) trait Connections {
 /// An event on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionEvent {
-    /// A datagram came.
+    /// A datagram arrived.
     Came,
     /// A backend brought something.
     Brought,
@@ -47,6 +47,6 @@ pub(crate) trait Together: Send {
     /// When to call [`Self::on_timeout`].
     fn next_timeout(&self) -> Option<Instant>;
 
-    /// Gives up what takes too long. Returns the connections that may have something to send now.
+    /// Abandons what takes too long. Returns the connections that may have something to send now.
     fn on_timeout(&mut self, all: &mut dyn Connections, now: Instant) -> BTreeSet<u64>;
 }

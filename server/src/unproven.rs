@@ -1,5 +1,5 @@
-//! The bytes that may go to an unproven address: three times the bytes that came from there (RFC 9000, 8.1). The transport does not
-//! count padding, so the router counts whole datagrams.
+//! The bytes that may be sent to an unproven address: three times the bytes that came from there (RFC 9000, 8.1). The transport
+//! does not count padding, so the router counts whole datagrams.
 
 /// Bytes received and sent while a client's address is unproven.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(crate) struct Unproven {
 /// Less room than this is not worth a datagram of the handshake.
 const LEAST_BYTES: usize = 100;
 
-/// A challenge takes no more beside the longest connection ID.
+/// A challenge takes no more than this besides the longest connection ID.
 const CHALLENGE_BYTES: usize = 50;
 
 impl Unproven {
@@ -23,13 +23,14 @@ impl Unproven {
         self.sent_bytes += bytes;
     }
 
-    /// Bytes of the largest datagram that may go now; 0: none may.
+    /// Bytes of the largest datagram that may be sent now; 0: none may.
     pub(crate) fn room(&self) -> usize {
         let room = self.left();
         if room < LEAST_BYTES { 0 } else { room }
     }
 
-    /// Bytes of a datagram with a challenge, which the transport fills; 0: none may go. Another one must be possible if it is lost.
+    /// Bytes of a datagram with a challenge, which the transport fills; 0: none may be sent. There must be room for another one in
+    /// case it is lost.
     pub(crate) fn challenge_room(&self) -> usize {
         match self.left() {
             left if left >= quiche::MIN_CLIENT_INITIAL_LEN => left,
@@ -38,7 +39,7 @@ impl Unproven {
         }
     }
 
-    /// Bytes that may go now.
+    /// Bytes that may be sent now.
     pub(crate) fn left(&self) -> usize {
         (3 * self.received_bytes).saturating_sub(self.sent_bytes)
     }

@@ -1,4 +1,4 @@
-//! A client without a browser: a study or a test decides what it requests.
+//! A client without a browser: a study or a test determines its requests.
 
 use connection::{ClientConfig, ConnectError, Connection, Destinations, Endpoint, Path, Transmit};
 use http3::{Code, Event, Header, StreamId};
@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-/// One connection, and others to which responses move, if [`ClientConfig::migration`] is set. Its owner makes the
-/// requests.
+/// One connection, and further ones to which responses move, if [`ClientConfig::migration`] is set. Its owner makes
+/// the requests.
 pub struct BareClient {
     /// The connection.
     pub connection: Connection,
@@ -15,7 +15,7 @@ pub struct BareClient {
     pub destinations: Destinations,
     /// A stream that it does not read.
     pub unread: Option<StreamId>,
-    /// Whether it delays its own streams and with them its SETTINGS.
+    /// Whether it delays its own streams, and with them its SETTINGS.
     pub is_silent: bool,
     events: VecDeque<Event>,
     buffer: Vec<u8>,
@@ -39,7 +39,7 @@ impl BareClient {
         })
     }
 
-    /// Requests `path` with these additional fields. Returns `false` where the server does not allow the stream now.
+    /// Requests `path` with these additional fields. Returns `false` if the server does not allow the stream now.
     pub fn get(
         &mut self,
         stream: StreamId,

@@ -8,14 +8,14 @@ use std::net::SocketAddr;
 pub struct Links {
     pub(crate) down: Link<Datagram>,
     pub(crate) up: Link<Datagram>,
-    /// The seed of these links, and of what the endpoints' transports draw.
+    /// The seed of these links, and of the endpoints' transports.
     pub(crate) seed: u64,
     delivered: u64,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Datagram {
-    /// The client that it is from or for.
+    /// The client that sent it or will receive it.
     pub(crate) client: SocketAddr,
     pub(crate) bytes: Vec<u8>,
 }
@@ -27,7 +27,7 @@ impl AsMut<[u8]> for Datagram {
 }
 
 impl Links {
-    /// Links at rest. The same seed gives the same links.
+    /// Empty links. The same seed gives the same links.
     pub fn new(down: &Profile, up: &Profile, seed: u64) -> Self {
         Self {
             down: Link::new(down, Way::Down, seed),
@@ -49,7 +49,7 @@ impl Links {
         Self { down: self.down.logged(), up: self.up.logged(), ..self }
     }
 
-    /// The fates of the datagrams since the last call: to clients, then to the server.
+    /// The fates of the datagrams since the last call: first to clients, then to the server.
     pub fn take_log(&mut self) -> Vec<LinkLogEntry> {
         let mut log = self.down.take_log();
         log.extend(self.up.take_log());

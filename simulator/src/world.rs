@@ -11,8 +11,9 @@ use virtual_clock::VirtualTime;
 
 /// A server, the links to its clients, and the time.
 ///
-/// The thread's clock is virtual as long as the world lives, and what transports draw follows from the links' seed. A thread
-/// has one world at a time, and clients are made after it. The owner of the clients passes them to each call.
+/// The thread's clock is virtual during the lifetime of the world, and transports' random numbers follow from the links'
+/// seed. A thread has one world at a time, and clients are created after it. The owner of the clients passes them to each
+/// call.
 pub struct World<S> {
     /// The server.
     pub server: S,
@@ -20,7 +21,7 @@ pub struct World<S> {
     pub links: Links,
     epoch: Instant,
     elapsed: Duration,
-    /// Datagrams to addresses at which no client was.
+    /// Datagrams to addresses without a client.
     undelivered: BTreeMap<SocketAddr, (u64, u64)>,
     buffer: Vec<u8>,
     _virtual_time: VirtualTime,
@@ -30,7 +31,7 @@ pub struct World<S> {
 const START_NS: u64 = 1_000_000_000;
 
 impl<S: Endpoint> World<S> {
-    /// A world in which nothing has happened yet.
+    /// A world in its initial state.
     #[expect(clippy::disallowed_methods, reason = "the thread's clock is virtual")]
     pub fn new(server: S, links: Links) -> Self {
         let virtual_time = VirtualTime::start(START_NS, links.seed);
@@ -55,15 +56,14 @@ impl<S: Endpoint> World<S> {
         self.epoch + self.elapsed
     }
 
-    /// Lets everybody send, then goes on to the next event, or to `wakeup` if that is earlier.
+    /// Lets all endpoints send, then continues to the next event, or to `wakeup` if that is earlier.
     ///
-    /// Returns `false` where nothing is left to happen, or nothing before [`TIME_MAX`].
+    /// Returns `false` if nothing is left to happen, or nothing before [`TIME_MAX`].
     pub fn step(&mut self, clients: &mut [impl Endpoint], wakeup: Option<Duration>) -> bool {
         self.send(clients);
         match self.next_event(clients).into_iter().chain(wakeup).min() {
             Some(next) if next < TIME_MAX => {
-                // Everything due at this very moment has been done: a timer that fires and stays due
-                // must not stop the clock.
+                // Everything due at this moment has been done: a timer that fires and stays due must not stop the clock.
                 self.advance(clients, next.max(self.elapsed + Duration::from_nanos(1)));
                 true
             }
@@ -78,14 +78,14 @@ impl<S: Endpoint> World<S> {
         self.send(clients);
     }
 
-    /// Hands a datagram to the server, past the links.
+    /// Delivers a datagram to the server directly, without the links.
     pub fn deliver(&mut self, datagram: &[u8], from: SocketAddr) {
         let path = Path { local: self.server.local_addr(), peer: from };
         let now = self.now();
         self.server.receive(&mut datagram.to_vec(), path, now);
     }
 
-    /// How many datagrams the server sent to an address at which no client was.
+    /// The number of datagrams that the server sent to an address without a client.
     pub fn undelivered(&self, to: SocketAddr) -> u64 {
         self.undelivered.get(&to).copied().unwrap_or_default().0
     }

@@ -15,12 +15,12 @@ use std::sync::Arc;
 /// Bytes of the datagrams of most tests: 1 ms at the rate of [`megabyte`].
 const BYTES: usize = 1000;
 
-/// A megabyte a second, and 5 ms of delay.
+/// One megabyte per second, and 5 ms of delay.
 fn megabyte() -> Profile {
     Profile::plain(8e6, 5.0)
 }
 
-/// Offers a datagram of [`BYTES`] at each of these times; who arrived when: `1@6 2@7`, in ms.
+/// Offers a datagram of [`BYTES`] at each of these times. Returns the arrivals: `1@6 2@7`, in ms.
 fn arrivals(profile: &Profile, offers_ms: &[f64]) -> String {
     let mut link = Link::new(profile, Way::Down, 1);
     for (index, at_ms) in offers_ms.iter().enumerate() {
@@ -35,7 +35,7 @@ fn arrivals(profile: &Profile, offers_ms: &[f64]) -> String {
         .join(" ")
 }
 
-/// Lets all arrive that is on its way: when, and what.
+/// Lets everything in flight arrive: when, and what.
 fn drain(link: &mut Link) -> Vec<(u64, Vec<u8>)> {
     let mut seen = Vec::new();
     while let Some(at_ns) = link.next_ns() {

@@ -1,11 +1,11 @@
-//! `utmost-serve`: what `utmost serve` runs. It contains nothing of the lab.
+//! `utmost-serve`: the program behind `utmost serve`. It contains nothing of the lab.
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::process::ExitCode;
 use tikv_jemallocator::Jemalloc;
 
-/// The C library gives back next to nothing of what an attack has taken. `.cargo/config.toml` says how soon this
-/// allocator gives it back.
+/// The C library returns almost none of an attack's memory to the system. `.cargo/config.toml` sets how soon
+/// this allocator returns it.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

@@ -1,4 +1,4 @@
-//! `utmost browser`: the schemes under a real browser, beside what the playback predicts.
+//! `utmost browser`: the schemes in a real browser, beside the playback's predictions.
 
 use super::compare;
 use crate::{figure_files, output, values};
@@ -19,18 +19,18 @@ use std::sync::Arc;
 const FORMAT: &str = "utmost-browser/1";
 /// The folder of the predictions, in the folder of the study.
 const PREDICTION: &str = "prediction";
-/// The folder of the pictures beside it.
+/// The folder of the film strips, in the folder of the study.
 const FILM: &str = "film";
-/// Loads of the prediction: those on engine stack cost little.
+/// Loads of each prediction; loads on engine stack are cheap.
 const PREDICTED_SEEDS: u64 = 3;
 
-/// Load pages in a browser under several schemes, and compare with what the playback predicts
+/// Load pages in a browser under several schemes, and compare with the playback's predictions
 ///
 /// Chromium or Firefox loads each page from `utmost serve`'s own server, in real time, over UDP and through the lab's links, under every
-/// scheme three ways: the server places responses by what it knows of the page (ignore), by the priorities that the browser
-/// signals (obey), and by both (override). The loads of a page with one seed follow each other in random order and meet the same link, so they are
-/// compared in pairs. The same loads on engine stack are the prediction. Pages that were recorded from a package are loaded with
-/// their own files, which are fetched; other pages are imitated.
+/// scheme in three ways: the server orders responses by its knowledge of the page (ignore), by the priorities that the browser signals
+/// (obey), or by both (override). All loads of a page with the same seed run one after another, in random order, over the same link, so
+/// they are compared in pairs. The same loads on engine stack are the prediction. For pages recorded from a package, utmost fetches the
+/// real files; it imitates other pages.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost browser agency-home --networks 3g\n  \
 utmost browser agency-home clean-blog-home --schemes rr,fifo,rfc9218 --signals ignore --seeds 7 --out study\n  \
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
         value_delimiter = ','
     )]
     networks: Vec<String>,
-    /// Schemes, separated by commas; `paper` and `all` stand for several. The first is what the others are compared with
+    /// Schemes, separated by commas; `paper` and `all` are groups. The first is the baseline
     #[arg(long, value_name = "LIST", default_value = "rr,wrr,fifo,dfifo,bucket-html,rfc9218")]
     schemes: String,
     #[command(flatten)]
@@ -59,17 +59,17 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ignore,obey,override",
         value_parser = values::choice(values::SIGNALS))]
     signals: Vec<SignalUse>,
-    /// Load each page N times under each scheme. Intervals need six
+    /// Load each page N times under each scheme. Confidence intervals need at least six
     #[arg(long, visible_alias = "loads", value_name = "N", default_value = "6", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     #[command(flatten)]
     which: Which,
-    /// Take pictures of Chromium's window, for the `SpeedIndex` of each load and for OUT/film.html: film strips of the first load under each
-    /// scheme. Pictures cost the browser time
+    /// Take pictures of Chromium's window, for the `SpeedIndex` of each load and for OUT/film.html: film strips of the first load under
+    /// each scheme. Taking pictures slows the browser down
     #[arg(long, requires = "out")]
     film: bool,
-    /// Write tables, figures and the report into this directory, each load as soon as it is done. The same command goes on with an
-    /// interrupted study
+    /// Write tables, figures and the report into this directory, each load as soon as it is done. The same command continues an interrupted
+    /// study
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print JSON
@@ -77,14 +77,13 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The browser of engine browser, and what it gets.
+/// The browser of engine browser, and the bodies it gets.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct Which {
     /// The browser of engine browser
     #[arg(long, value_parser = values::choice(BROWSERS), default_value = "chromium")]
     browser: Name,
-    /// On engine browser, imitate all pages. Otherwise those that were recorded from a package are loaded with their own files,
-    /// which are fetched
+    /// On engine browser, imitate all pages. Otherwise utmost fetches the real files of pages recorded from a package
     #[arg(long)]
     pub(crate) imitate: bool,
 }
@@ -100,14 +99,14 @@ const BROWSERS: values::Choices<Name> =
     &[("chromium", "Chromium or Chrome", Name::Chromium), ("firefox", "Firefox", Name::Firefox)];
 
 impl Which {
-    /// The browser. One that is not there is an error now, and not after the predictions.
+    /// The browser. Fails at once if it is not installed, before any predictions are computed.
     pub(crate) fn installed(self) -> Result<Arc<dyn Browser>, Failure> {
         let browser = browser(self)?;
         browser.description().map_err(Failure::elsewhere)?;
         Ok(browser)
     }
 
-    /// The one that a study's manifest describes.
+    /// The browser that a study's manifest describes.
     #[cfg(feature = "record")]
     pub(crate) fn described(description: &str) -> Option<Self> {
         use recorder::installed::Kind;
@@ -120,7 +119,7 @@ impl Which {
         Some(Self { browser, imitate: bodies == Bodies::Imitated })
     }
 
-    /// [`Self::installed`] says why there is none.
+    /// Without browser support there is none; [`Self::installed`] reports why.
     #[cfg(not(feature = "record"))]
     pub(crate) fn described(_: &str) -> Option<Self> {
         Some(Self::default())
@@ -141,7 +140,7 @@ struct Document<'a> {
     format: &'static str,
     /// The browser with its version, and the bodies of the pages.
     browser: String,
-    /// For each page and setting, what the browser did and what was predicted.
+    /// For each page and setting, the browser's loads beside the predictions.
     agreements: &'a [Agreement],
     /// The study in the browser.
     study: &'a Study,
@@ -180,7 +179,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     if arguments.film && arguments.which.browser != Name::Chromium {
-        let why = "--film: only Chromium says when a picture was taken; leave it out, or use --browser chromium";
+        let why = "--film: only Chromium records when a picture was taken; leave it out, or use --browser chromium";
         return Err(Failure::BadInput(why.into()));
     }
     let networks = values::networks(&arguments.networks)?;
@@ -209,7 +208,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Writes the film strips, where pictures were taken.
+/// Writes the film strips, if pictures were taken.
 #[cfg(feature = "record")]
 fn write_film(plan: &Plan, study: &Study, folder: &Path) -> Result<(), Failure> {
     let film = lab::study::film(plan, study, recorder::study_browser::base64);
@@ -224,7 +223,7 @@ fn write_film(_: &Plan, _: &Study, _: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same loads by the playback, which signals and holds requests back as the browser does.
+/// The same loads by the playback, which imitates the browser's signals and delays.
 fn prediction(plan: &Plan, which: Which) -> Result<Plan, Failure> {
     let profile = Profile::find(which.profile()).map_err(Failure::bad_input)?;
     Ok(Plan {

@@ -22,12 +22,12 @@ use qlog_tools::metrics::{self, METRICS, Metric};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Load pages under several schemes and say which are better
+/// Load pages under several schemes and see which are better
 ///
 /// A study loads every page under every scheme, in every setting and with every seed. All schemes are compared with one of them, the
-/// baseline: a ratio is its ByteIndex divided by the scheme's. Without flags it asks today's question: which schemes are better than
-/// rfc9218 on the pages of @web, over real QUIC on networks cable and 3g? With --paper it asks that of Marx et al. (2019). With --out,
-/// each load is recorded as soon as it is done, and the same command continues an interrupted study.
+/// baseline: a ratio is its ByteIndex divided by the scheme's. Without flags, it finds out which schemes are better than rfc9218 on the
+/// pages of @web, over real QUIC on networks cable and 3g. With --paper, it repeats the study of Marx et al. (2019). With --out, each load
+/// is recorded as soon as it is done, and the same command continues an interrupted study.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost compare @web --schemes dfifo,srpt --out out\n  \
 utmost compare --paper --out paper\n  \
@@ -44,15 +44,15 @@ pub(crate) struct Arguments {
     asked: Asked,
     /// The scheme that others are compared with [default: rfc9218]
     ///
-    /// It can be a bracket, too. It runs whether or not --schemes names it. With --from, the default is what the study had.
+    /// It can also be a bracket. It runs whether or not --schemes names it. With --from, the default is the study's own.
     #[arg(long, value_name = "NAME", help_heading = SCHEMES)]
     baseline: Option<String>,
     /// The metric that ratios compare [default: `byte_index`]
     ///
-    /// All metrics are in the tables. With --from, the default is what the study had.
+    /// The tables have all metrics. With --from, the default is the study's own.
     #[arg(long, value_name = "NAME", value_parser = metric(), help_heading = STATISTICS, hide_short_help = true)]
     metric: Option<&'static Metric>,
-    /// How much pages count in means over pages and their intervals [default: equal, or that of --from]
+    /// Weights of pages in means over pages and in their intervals [default: equal, or that of --from]
     #[arg(long, value_parser = values::choice(WEIGHTS), help_heading = STATISTICS, hide_short_help = true)]
     weights: Option<Weights>,
     /// Write tables, figures and the report into this directory
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     json: bool,
     /// Loads at a time [default: the number of cores]
     ///
-    /// On engine wire the default is half of it, or 16 if the server paces.
+    /// The facts that the server knows about its resources [default: browser]
     #[arg(long, value_name = "N", value_parser = values::at_least_one, help_heading = OUTPUT, hide_short_help = true)]
     jobs: Option<NonZeroUsize>,
     /// Keep the qlogs, in OUT/qlogs
@@ -76,14 +76,15 @@ pub(crate) struct Arguments {
     figures: values::Figures,
     /// Write a configuration for `utmost serve --config` with the better order of each page that has one
     ///
-    /// It changes the scheme only for pages that get faster than with the default, which obeys browsers' signals. A third of the loads chooses the scheme of a page. It must hold in the others: the 95 % interval of the
-    /// gain lies above 1 on every network. On engines with a transport.
+    /// It changes the scheme only for pages that get faster than with the default, which obeys browsers' signals. One third of the loads
+    /// chooses a page's scheme, and the others must confirm it: the 95 % interval of the gain lies above 1 on every network. Needs an
+    /// engine with a transport.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     policy: Option<PathBuf>,
-    /// The scheme that others must beat to be in a policy. It is loaded where the server obeys its clients' signals
+    /// The scheme that others must beat to enter the policy. Its loads obey the clients' signals
     #[arg(long, value_name = "NAME", default_value = policy::OF_SITE, requires = "policy", help_heading = OUTPUT, hide_short_help = true)]
     policy_default: String,
-    /// The host of your site, which the policy is for [default: the hosts of the pages, which it serves itself]
+    /// The host of your site, for the policy [default: the pages' hosts; the policy then serves the pages itself]
     #[arg(long, value_name = "NAME", value_parser = values::host, requires = "policy", help_heading = OUTPUT, hide_short_help = true)]
     host: Option<String>,
 }
@@ -96,7 +97,7 @@ const SERVER: &str = "Server";
 const STATISTICS: &str = "Statistics";
 const OUTPUT: &str = "Output";
 
-/// The study that is asked for: what a manifest records.
+/// The requested study: what a manifest records.
 #[derive(Debug, clap::Args)]
 struct Asked {
     /// Bundled pages, sets such as @first-60, files, or folders [default: @web]
@@ -110,13 +111,13 @@ struct Asked {
     pages: Option<Query>,
     /// The conditions of Marx et al. (2019) in place of today's
     ///
-    /// They are engine ideal, network paper, baseline rr, pages @first-60, and one load of each. Each of these can be replaced by its own flag.
+    /// They are: engine ideal, network paper, baseline rr, pages @first-60, and one load of each. Other flags can replace each of these.
     #[arg(long, help_heading = PAGES)]
     paper: bool,
     /// Schemes, or `paper` or `all` [default: paper, and your own]
     ///
-    /// They are separated by commas. `all` has those that look ahead in the page only with --metadata full. Engine ideal also has `oracle` and `anti-oracle`:
-    /// the best and the worst order found for the resources above the fold.
+    /// They are separated by commas. `all` includes the schemes that look ahead in the page only with --metadata full. Engine ideal also
+    /// has `oracle` and `anti-oracle`: the best and the worst order found for the resources above the fold.
     #[arg(long, value_name = "LIST", help_heading = SCHEMES)]
     schemes: Option<String>,
     #[command(flatten, next_help_heading = SCHEMES)]
@@ -137,10 +138,10 @@ struct Asked {
     network: Vec<String>,
     #[command(flatten)]
     dimensions: Listed,
-    /// Values of `rtt_ms`, rate or loss of every network; can be repeated
+    /// `rtt_ms`, rate or loss for every network; can be repeated
     ///
-    /// `rtt_ms` is the round trip without queues, rate that to the client in bits a second such as 5M, and loss the share lost on
-    /// the way to the client. Everything else stays as each network has it.
+    /// `rtt_ms` is the round-trip time without queues; rate is the downlink's rate in bit/s, such as 5M; loss is the share of packets lost
+    /// on the downlink. Everything else keeps the network's own value.
     #[arg(long, value_name = "KEY=LIST", value_parser = Sweep::parse, help_heading = LINK)]
     set: Vec<Sweep>,
     /// The order in which the client hands over arrived bytes
@@ -155,13 +156,13 @@ struct Asked {
     /// Initial congestion window [default: 10, or as large as needed if the server paces]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000), help_heading = SERVER, hide_short_help = true)]
     initial_window: Option<u32>,
-    /// Loads of each page and scheme [default: 9 on random links, else 1]
+    /// Loads of each page and scheme [default: 9 on random links, otherwise 1]
     ///
-    /// They have as many seeds, one after another. All schemes meet the same link under the same seed. In real time, and with
-    /// --paper, the default is 1.
+    /// Seeds count up from --first-seed. All schemes meet the same link under the same seed. In real time, and with --paper, the default is
+    /// 1.
     #[arg(long, visible_alias = "loads", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), help_heading = STATISTICS)]
     seeds: Option<u64>,
-    /// The first seed. A study with other seeds repeats one with other chance
+    /// The first seed. Other seeds repeat a study with other random numbers
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u64).range(..1 << 48), help_heading = STATISTICS, hide_short_help = true)]
     first_seed: u64,
     /// Carry out only part I of N of the study, for one of N machines. `utmost merge` joins the parts
@@ -170,7 +171,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// All that a manifest says in place of flags.
+    /// Everything that a manifest records in place of flags.
     fn flags() -> Vec<Id> {
         let command = Self::augment_args(Command::new("asked"));
         command.get_arguments().map(|it| it.get_id().clone()).collect()
@@ -194,7 +195,7 @@ const SEND_BUFFER_MODELS: Choices<SendBufferModel> = &[
     ("fifo", "Bytes between scheduler and transport, first in, first out", SendBufferModel::Fifo),
     (
         "delay",
-        "Every request but the document's comes late by the time that a full buffer takes to drain: probably how the \
+        "Every request except the document's is late by the time that a full buffer takes to drain: probably how the \
          paper emulated a buffer. On engine ideal",
         SendBufferModel::Delay,
     ),
@@ -205,7 +206,7 @@ const WEIGHTS: Choices<Weights> = &[
     (
         "web",
         "As the web's pages by numbers of resources and bytes (HTTP Archive); the pages of a site share what one counts, and \
-         examples made by hand count nothing. `utmost corpus stats` shows the weights",
+         handmade examples count nothing. `utmost corpus stats` shows the weights",
         Weights::Web,
     ),
 ];
@@ -220,8 +221,7 @@ const METADATA: Choices<Metadata> = &[
     ),
     (
         "full",
-        "Everything that the page says, also what is above the fold, which the metrics reward and no server knows by \
-         itself",
+        "All facts of the page, also what is above the fold, which the metrics reward and no server knows by itself",
         Metadata::Full,
     ),
 ];
@@ -239,7 +239,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     finished(&plan, &study)
 }
 
-/// Carries a study out, each load into `out` as soon as it is done. `what`: what the progress bar counts.
+/// Carries a study out and writes each load into `out` as soon as it is done. `what`: the unit of the progress bar.
 pub(crate) fn carry_out(
     plan: &Plan,
     out: Option<&Path>,

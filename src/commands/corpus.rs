@@ -1,4 +1,4 @@
-//! `utmost corpus`: the pages there are, and new ones.
+//! `utmost corpus`: existing pages, and new ones.
 
 mod generate;
 pub(super) mod graph;
@@ -36,17 +36,17 @@ enum Command {
         after_help = "Examples:\n  utmost corpus list\n  utmost corpus list @first-60 --pages 'hero and hosts > 3'"
     )]
     List {
-        /// Pages: bundled names, sets of them such as @first-60, files, or folders of them; @all when none is named
+        /// Pages: bundled names, sets of them such as @first-60, files, or folders of them; default: @all
         #[arg(id = "PAGE", value_name = "PAGE")]
         names: Vec<String>,
-        /// Only those that are like this, as in `utmost compare`
+        /// Select pages by a query, as in `utmost compare`
         #[arg(long, value_name = "QUERY", value_parser = Query::parse)]
         pages: Option<Query>,
     },
-    /// Say what pages are made of
+    /// Describe what pages are made of
     #[command(after_help = "Example:\n  utmost corpus stats --json")]
     Stats {
-        /// Pages: bundled names, sets of them such as @first-60, files, or folders of them; @all when none is named
+        /// Pages: bundled names, sets of them such as @first-60, files, or folders of them; default: @all
         pages: Vec<String>,
         /// Print JSON
         #[arg(long)]
@@ -55,13 +55,13 @@ enum Command {
     /// Check pages; exit code 1 if one is not valid
     #[command(after_help = "Example:\n  utmost corpus check page.json")]
     Check {
-        /// Pages: bundled names, sets of them such as @first-60, files, or folders of them; @all when none is named
+        /// Pages: bundled names, sets of them such as @first-60, files, or folders of them; default: @all
         pages: Vec<String>,
         #[cfg(feature = "record")]
         #[command(flatten)]
         chromium: visit::Arguments,
     },
-    /// Fetch the real bodies of a page from its package, to serve them with `serve --root`
+    /// Fetch the real bodies of a page from its package, for `serve --root`
     #[cfg(feature = "record")]
     #[command(after_help = "Example:\n  utmost corpus bodies agency-home --out site")]
     Bodies {

@@ -12,17 +12,17 @@ const FORMAT: &str = "utmost-doctor/1";
 
 /// Say whether a browser will move to HTTP/3 at a host and, if not, why
 ///
-/// Looks as a browser would: by TCP at the certificate and at the field that names HTTP/3 (Alt-Svc), then by UDP at the port that
-/// the field names, with small and large datagrams, and a request over HTTP/3. Each line says what was found, its meaning for
-/// a browser, and what helps. Exit codes: 0 it will; 1 it will not; 2 bad usage; 3 the host is not known.
+/// Checks as a browser would: over TCP, the certificate and the header field that announces HTTP/3 (Alt-Svc); then over UDP, the
+/// port that the field names, with small and large datagrams and a request over HTTP/3. Each line gives a finding, its meaning
+/// for a browser, and a remedy. Exit codes: 0 a browser will move; 1 it will not; 2 bad usage; 3 unknown host.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost doctor www.example.com\n  \
 utmost doctor localhost:4433 --insecure --json")]
 pub(crate) struct Arguments {
-    /// The host, perhaps with a port [default port: 443]
+    /// The host, optionally with a port [default port: 443]
     #[arg(value_name = "HOST[:PORT]", value_parser = host_and_port)]
     host: (String, u16),
-    /// Look at this address instead of the one that the host resolves to
+    /// Connect to this address instead of resolving the host
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::server_address)]
     server: Option<SocketAddr>,
     #[command(flatten)]
@@ -47,7 +47,7 @@ fn host_and_port(text: &str) -> Result<(String, u16), String> {
     let host = values::host(host.trim_matches(['[', ']'])).ok();
     host.zip(port).ok_or_else(|| {
         format!(
-            "`{text}`: use a host, perhaps with a port, for example www.example.com or localhost:4433"
+            "`{text}`: use a host, optionally with a port, for example www.example.com or localhost:4433"
         )
     })
 }

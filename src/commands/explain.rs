@@ -1,4 +1,4 @@
-//! `utmost explain`: what predicts the gain and the winner of a study.
+//! `utmost explain`: facts that predict the gain and the winner of a study.
 
 use super::compare;
 use crate::output;
@@ -10,11 +10,11 @@ use qlog_tools::short_texts::shown;
 use report::comparison::p_text;
 use std::path::PathBuf;
 
-/// Say which facts of pages and links predict the gain and the winner of a study
+/// Find the facts of pages and links that predict the gain and the winner of a study
 ///
-/// A tree of at most three questions says which scheme to use where, another one how much the best single scheme gains
-/// where. A rule is one only if shuffled facts hardly ever give one as good, and if it is better than the best single scheme
-/// on sites that it was not made from. "Nothing predicts it" is an answer. It takes pages of at least 12 sites.
+/// A tree of at most three questions shows which scheme to use where; another shows how much the best single scheme gains
+/// where. A tree counts only if shuffled facts hardly ever give one as good, and if it beats the best single scheme on sites
+/// that it was not made from. "Nothing predicts it" is a valid answer. Needs pages of at least 12 sites.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  utmost compare @first-60 --schemes rfc9218,bucket --out study\n  utmost explain study"
@@ -50,7 +50,7 @@ fn show(explanation: &Explanation) -> Result<(), Failure> {
     conditions.iter().try_for_each(|it| output::paragraph(it))
 }
 
-/// The leaves of a tree, if there is one.
+/// Prints the leaves of a tree, if there is one.
 fn show_rule(question: &str, answer: &Answer, baseline: &str) -> Result<(), Failure> {
     if !answer.found {
         return Ok(());

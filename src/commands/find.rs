@@ -34,11 +34,11 @@ use std::sync::Arc;
 /// The format of the answer's JSON.
 const FORMAT: &str = "utmost-find/2";
 
-/// Find which responses of a page should come earlier, and what to paste to make it so
+/// Find which responses of a page should come earlier, and the configuration for it
 ///
-/// The answer is for every server that sends by RFC 9218: priorities of single responses. They are searched on engine ideal. The page
-/// is then loaded in the order that it has now and with the priorities on engine stack, with the same seeds, until the 95 % interval of
-/// their ratio is narrow. What would show the page or its largest image later than now, on any network, is never advised.
+/// The answer is a set of priorities for single responses, which every server that supports RFC 9218 can use. `find` searches on engine
+/// ideal. It then loads the page on engine stack in the present order and with the new priorities, with the same seeds, until the 95 %
+/// interval of their ratio is narrow. It never advises a change that shows the page or its largest image later on any network.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost find agency-index\n  \
 utmost find home.har shop.har --networks lte,3g --out answer\n  \
@@ -57,13 +57,12 @@ utmost find --from policy.toml --export caddy\n  \
 utmost find home.har --baseline main.json --markdown change.md --junit change.xml")]
 #[expect(clippy::struct_excessive_bools, reason = "flags, independent of each other")]
 pub(crate) struct Arguments {
-    /// Pages, recordings, logs, a folder or a URL. Pages are bundled names, sets of them such as @first-60, and page files. Recordings
-    /// have any format that `utmost corpus import` reads, such as HAR. Logs are clients' qlogs of any QUIC stack. Chromium loads a
-    /// folder or URL
+    /// Pages, recordings, logs, a folder or a URL. Pages are bundled names, sets of them such as @first-60, and page files. Recordings have
+    /// any format that `utmost corpus import` reads, such as HAR. Logs are clients' qlogs of any QUIC stack. Chromium loads a folder or URL
     #[arg(id = "INPUT", value_name = "INPUT", required_unless_present = "from")]
     inputs: Vec<String>,
-    /// The visitors' networks [default: cable,lte,3g]. The list is separated by commas. Each is a name or a TOML file. If all pages
-    /// are from qlogs, the default is the links of these
+    /// The visitors' networks [default: cable,lte,3g]. Names or TOML files, separated by commas. If all pages are from qlogs, the default
+    /// is the links in these logs
     #[arg(
         long = "network",
         visible_alias = "networks",
@@ -75,32 +74,32 @@ pub(crate) struct Arguments {
     browser: Browser,
     #[command(flatten)]
     own: values::OwnSchemes,
-    /// The metric of loads (docs/metrics.md). `seen` is the mean of the `ByteIndex` above the fold, the first rendering and the one with the hero
-    /// image. Name one metric, or metrics with weights, as in `byte_index:2,first_render:1`
+    /// The metric of loads (docs/metrics.md). `seen` is the mean of three: the `ByteIndex` above the fold, the first rendering, and the
+    /// rendering with the hero image. Name one metric, or metrics with weights, as in `byte_index:2,first_render:1`
     #[arg(long, value_name = "NAME[:WEIGHT],...", default_value = "seen")]
     metric: Goal,
-    /// Play pages as this browser does, such as chromium-156. Its signals apply if a page has none, with its delays
-    /// (`utmost play --help` lists all browsers)
+    /// Load pages as this browser does, such as chromium-156. Its delays apply always, its signals if a page has none (`utmost play --help`
+    /// lists all browsers)
     #[arg(long, hide_short_help = true, value_name = "NAME", value_parser = Profile::find)]
     profile: Option<Profile>,
-    /// Load until half of the interval's width is at most this share of the ratio
+    /// Load until the half-width of the interval is at most this share of the ratio
     #[arg(long, hide_short_help = true, value_name = "SHARE", default_value = "0.05", value_parser = share)]
     width: f64,
-    /// The most loads of a page on a network, in each order
+    /// The maximum number of loads of a page on a network, in each order
     #[arg(long, hide_short_help = true, value_name = "N", default_value = "30", value_parser = clap::value_parser!(u32).range(9..=10_000))]
     most_loads: u32,
     /// Loads at a time [default: the number of cores]
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = values::at_least_one)]
     jobs: Option<NonZeroUsize>,
-    /// Your server: rfc9218, nginx, caddy, h2o, fifo, rr. Each is a model of how that server sends; rfc9218 is a
-    /// server that obeys browsers
+    /// Your server: rfc9218, nginx, caddy, h2o, fifo, rr. Each name is a model of that server's send order; rfc9218 is a server that obeys
+    /// browsers
     #[arg(long, value_name = "SERVER", value_parser = BaselineServer::find, default_value = "rfc9218")]
     baseline_server: &'static BaselineServer,
-    /// Measure in which order the server of the URL sends. Uses the model that does the same, as `utmost probe` finds
+    /// Measure the URL's server as `utmost probe` does, and use the model that sends in the same order
     #[arg(long, conflicts_with = "baseline_server")]
     measure: bool,
-    /// All pages of a folder, a sitemap or a list of addresses. One page for each template is loaded.
-    /// Pages have one template if they are in one folder and, as files, refer to the same style sheets and scripts
+    /// Take all pages of a folder, a sitemap or a list of addresses. Loads one page for each template. Pages share a template if they are
+    /// in one folder and, as files, reference the same style sheets and scripts
     #[arg(long)]
     all_pages: bool,
     /// Also try schemes, and print all findings. Only `utmost serve` can run schemes. Prints rankings, regrets, the oracle and
@@ -117,25 +116,25 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ENGINE", value_parser = values::choice(CONFIRMING), num_args = 0..=1, default_missing_value = "wire",
         require_equals = true)]
     confirm: Option<&'static dyn Engine>,
-    /// Write a configuration of `utmost serve`. It has the priorities, and the hints of `--with-hints`
+    /// Write a configuration for `utmost serve`. It contains the priorities, and the hints of `--with-hints`
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// The folder or backend that the policy serves [default: the input]. For recordings, the default is a line to fill in
+    /// The folder or backend that the policy serves [default: the input]. For recordings, the policy has a line to fill in
     #[arg(long, value_name = "DIR|URL", requires = "policy", value_parser = policy::site)]
     site: Option<PolicySite>,
-    /// Print lines for another server. It is nginx, caddy, h2o, apache, cloudflare or fastly
+    /// Print configuration for another server: nginx, caddy, h2o, apache, cloudflare or fastly
     #[arg(long, value_name = "SERVER", conflicts_with = "json")]
     export: Option<Server>,
     /// Load nothing, and export this policy
     #[arg(long, hide_short_help = true, value_name = "POLICY", requires = "export", conflicts_with_all = ["INPUT", "out", "policy", "details", "with_hints", "confirm"])]
     from: Option<PathBuf>,
-    /// The host, for policy and export [default: the input's]. A folder has none: then any host
+    /// The host, for policy and export [default: the input's]. A folder has no host; the policy then applies to any
     #[arg(long, value_name = "NAME", value_parser = values::host)]
     host: Option<String>,
     #[command(flatten)]
     compare: Compare,
-    /// Write the answer and a report into this directory. `answer.json` is the answer, `report.html` has figures and all of
-    /// `--details`. Prints a line for cron that asks again when the page has changed
+    /// Write the answer and a report into this directory. `answer.json` holds the answer, and `report.html` has figures and all of
+    /// `--details`. Prints a line for cron that repeats the search when the page has changed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print JSON
@@ -145,7 +144,7 @@ pub(crate) struct Arguments {
 
 const CONFIRMING: Choices<&'static dyn Engine> = &[
     ("wire", "The real server and client over UDP on loopback", engines::WIRE),
-    ("browser", "Chromium and the real server, as `utmost browser` has them", engines::BROWSER),
+    ("browser", "Chromium and the real server, as in `utmost browser`", engines::BROWSER),
 ];
 
 fn share(text: &str) -> Result<f64, String> {
@@ -153,31 +152,31 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "a share from 0.001 to 1 is needed, for example 0.05".to_owned())
 }
 
-/// The answer with what the lab does not know.
+/// The answer, with facts that the lab does not know.
 #[derive(Serialize)]
 struct Document<'a> {
     format: &'static str,
-    /// The program, and what was loaded.
+    /// The program, and the loaded pages.
     provenance: serde_json::Value,
     /// The metric by which loads are judged.
     metric: String,
-    /// The half-width of an interval that was asked for, as a share of the ratio.
+    /// The requested half-width of an interval, as a share of the ratio.
     width: f64,
-    /// The most loads in the present order and with a change.
+    /// The maximum number of loads in the present order and with a change.
     most_loads: u32,
-    /// The name of the server that is taken to run now.
+    /// The name of the server model that stands for the present server.
     baseline_server: &'static str,
     /// The advice.
     answer: &'a SiteAnswer,
     /// Priorities of single resources, one for each page.
     by_resource: &'a [ByResource],
-    /// Hints; null where they were not loaded.
+    /// Hints; null if none were tested.
     by_hints: Option<&'a [ByHints]>,
-    /// Whole schemes; null where they were not searched.
+    /// Whole schemes; null if none were searched.
     schemes: Option<&'a Answer>,
     /// The loads in real time; null if there were none.
     confirmations: Option<&'a [Confirmation]>,
-    /// The answer beside an earlier one; null where none was named.
+    /// The comparison with an earlier answer; null if none was named.
     changes: Option<&'a [Change]>,
     /// How long it took.
     seconds: f64,
@@ -268,13 +267,13 @@ impl Found {
 }
 
 impl Arguments {
-    /// Whether more is asked for than the answer.
+    /// Whether the user asked for more than the answer.
     fn is_detailed(&self) -> bool {
         self.details || self.out.is_some()
     }
 }
 
-/// Shows loads on `bar`, also those that turn out to be needed while others are made.
+/// Shows loads on `bar`, including loads that are planned while others run.
 pub(super) fn counting(bar: &ProgressBar) -> impl Fn(Step) + Sync {
     |step| match step {
         Step::Planned(loads) => bar.inc_length(loads as u64),
@@ -286,18 +285,18 @@ pub(super) fn counting(bar: &ProgressBar) -> impl Fn(Step) + Sync {
 fn host(arguments: &Arguments) -> Result<Option<&str>, Failure> {
     let Arguments { host, policy, export, .. } = arguments;
     if host.is_some() && policy.is_none() && export.is_none() {
-        let cause = "--host says for which host a policy or an export is: add --policy or --export";
+        let cause = "--host names the host of a policy or an export: add --policy or --export";
         return Err(Failure::BadInput(cause.to_owned()));
     }
     Ok(host.as_deref())
 }
 
-/// The question, once all its inputs can be read and its outputs written.
+/// The question, after checking that all inputs can be read and all outputs written.
 fn question(arguments: &Arguments) -> Result<Question, Failure> {
     let schemes = candidates(&arguments.own.catalogue(&[])?);
     let jobs = arguments.jobs.map_or_else(values::cores, NonZeroUsize::get);
     let named = values::networks(&arguments.networks)?;
-    // A recording in a browser takes long.
+    // Recording in a browser takes long: check the outputs first.
     can_be_written(arguments)?;
     let root =
         arguments.inputs.first().map(Path::new).filter(|it| arguments.all_pages && it.is_dir());
@@ -332,18 +331,18 @@ fn question(arguments: &Arguments) -> Result<Question, Failure> {
     })
 }
 
-/// The browser that is to confirm, if one is.
+/// The browser that confirms the answer, if requested.
 fn confirming_browser(
     arguments: &Arguments,
 ) -> Result<Option<Arc<dyn lab::browsing::Browser>>, Failure> {
     if arguments.confirm != Some(engines::BROWSER) {
         return Ok(None);
     }
-    // It is missing now, or after a long search.
+    // Fails now if it is not installed, and not after a long search.
     super::browser::Which::default().installed().map(Some)
 }
 
-/// Refuses files and folders that cannot be written, before anything is loaded.
+/// Rejects files and folders that cannot be written, before anything is loaded.
 fn can_be_written(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         values::directory(folder, "--out")?;

@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 
 /// Put a network between a client and a server: a UDP relay that delays, queues and loses datagrams
 ///
-/// Prints one line `listening on ADDR:PORT` when it is ready. It works with any UDP client and server, and gives each
-/// client links of its own.
+/// Prints one line `listening on ADDR:PORT` when it is ready. Works with any UDP client and server. Each client has its own
+/// links.
 ///
-/// With --tun, any program's TCP, UDP and ICMP cross the links: COMMAND runs in a network namespace of its own at 10.0.0.2, the
-/// --server in another one at 10.0.0.1, and nothing else is reachable from there. The links count whole IP packets. Without
-/// COMMAND a shell opens; the exit code is COMMAND's. When it ends, the server is ended, and both namespaces are gone.
-/// It needs root, or a system that allows user namespaces and the use of /dev/net/tun; and the program `ip`.
+/// With --tun, the links carry all TCP, UDP and ICMP between two network namespaces: COMMAND runs at 10.0.0.2 and the --server
+/// at 10.0.0.1, and they reach nothing else. The links count whole IP packets. Without COMMAND, a shell opens. When COMMAND
+/// ends, utmost stops the server, removes both namespaces, and exits with COMMAND's code. This mode needs the program `ip`, and
+/// either root or a system that allows user namespaces and the use of /dev/net/tun.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  utmost serve --page davies-meenan --listen 127.0.0.1:4433 &\n  \
@@ -33,25 +33,25 @@ pub(crate) struct Arguments {
     /// The network: paper, 2g, 3g, lte, cable, satellite, ..., or a TOML file
     #[arg(long, visible_alias = "networks", value_name = "NAME|FILE")]
     network: String,
-    /// The address that clients send to; port 0 takes a free one. localhost:PORT is both loopback addresses, of IPv4 and IPv6
+    /// The address that clients send to; port 0 picks a free one. localhost:PORT means both loopback addresses, IPv4 and IPv6
     #[arg(long, value_name = "ADDR:PORT", default_value = "localhost:4434", value_parser = values::addresses)]
     listen: Addresses,
     /// The server's address
     #[arg(long, value_name = "ADDR:PORT", required_unless_present = "tun")]
     to: Option<SocketAddr>,
-    /// Carry all of IP between two network namespaces, instead of UDP between two ports
+    /// Carry all IP traffic between two network namespaces, instead of UDP between two ports
     #[arg(long, conflicts_with_all = ["listen", "to"], help_heading = "Link")]
     tun: bool,
-    /// Run this shell command on the server's end, and COMMAND as soon as it listens
+    /// Run this shell command on the server's end, and start COMMAND once it listens
     #[arg(long, value_name = "SHELL COMMAND", requires = "tun", help_heading = "Link")]
     server: Option<String>,
     /// The program on the client's end
     #[arg(last = true, value_name = "COMMAND", requires = "tun")]
     command: Vec<OsString>,
-    /// The seed of all random events: the same seed gives the same link
+    /// The seed of all random events; the same seed gives the same link
     #[arg(long, value_name = "N", default_value = "0")]
     seed: u64,
-    /// Write the fate of each datagram into this file, one line of JSON each
+    /// Write the fate of each datagram into this file, as lines of JSON
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 }
@@ -92,7 +92,7 @@ fn relay(
     output::line(&format!("listening on {address}"))?;
     for mut further in arguments.listen.all[1..].iter().copied() {
         further.set_port(address.port());
-        // Without IPv6, the first address is enough. The log is of that one.
+        // Without IPv6, the first address is enough. Only the first one is logged.
         if let Ok(mut relay) = Relay::bind(further, to, network.clone(), seed) {
             output::line(&format!("listening on {further}"))?;
             std::thread::spawn(move || relay.run(&mut |notice| say(notice)));

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 /// Join the shards of a study
 ///
-/// The result is the same as if one machine had carried out the study. Shards are rejected if they are of another study,
-/// made by another version, or not finished.
+/// The result is the same as if one machine had carried out the study. Rejects shards that belong to another study, come
+/// from another version, or are unfinished.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  utmost merge part1 part2 --out study")]
 pub(crate) struct Arguments {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Show which stream gets each packet of a scenario
 ///
-/// A scenario is a list of requests, each with the slot in which it arrives, its size and its resource.
+/// A scenario is a list of requests, each with its arrival slot, size and resource.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost order examples/late-stylesheet.json --scheme rr,fifo,dfifo
@@ -31,16 +31,16 @@ pub(crate) struct Arguments {
     /// Print JSON: runs of `[first_slot, stream, packets, last_bytes]`
     #[arg(long)]
     json: bool,
-    /// Also show the scheduler's tree whenever a stream opens, becomes ready or closes, or the order changes
+    /// Also show the scheduler's tree at each change: a stream opens, becomes ready or closes, or the order changes
     #[arg(long)]
     trace: bool,
-    /// With --trace: draw the first different trees of each scheme into this directory, as SVG and PNG
+    /// With --trace: draw the first distinct trees of each scheme into this directory, as SVG and PNG
     #[arg(long, value_name = "DIR", requires = "trace")]
     figures: Option<PathBuf>,
     /// With --figures: the number of trees in a figure
     #[arg(long, value_name = "N", default_value_t = PANELS, value_parser = values::at_least_one, requires = "figures")]
     panels: NonZeroUsize,
-    /// Also send the scenario over QUIC, in virtual time with a slot of 10 ms, and write the server's logs into this
+    /// Also send the scenario over QUIC, in virtual time with slots of 10 ms, and write the server's logs into this
     /// directory, for `utmost qlog`
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,

@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 /// Load a page once, and show when each resource arrived
 ///
-/// Several pages are loaded one after another on the same connection, with one HTTP cache and one set of cookies. Without --server, the page is loaded from a server in this process, which sends in the order of --scheme (`rr` by
-/// default).
+/// Loads several pages one after another on the same connection, with one HTTP cache and one set of cookies. Without --server, a server in
+/// this process sends the page in the order of --scheme (default: `rr`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost play gentelella-index --scheme bucket-html\n  \
 utmost play page.json --server 127.0.0.1:4433 --insecure --qlog logs --json\n  \
@@ -48,15 +48,14 @@ pub(crate) struct Arguments {
     server: Option<SocketAddr>,
     #[command(flatten)]
     trust: values::Trust,
-    /// The version of HTTP. The page, its causes and its metrics are the same over each
+    /// The version of HTTP. The page, its causes and its metrics do not depend on it
     #[arg(long, value_name = "VERSION", value_parser = values::choice(values::HTTP_VERSIONS), default_value = "3")]
     http: HttpVersion,
     #[command(flatten)]
     own: own_server::OwnServer,
     #[command(flatten)]
     cancels: cancels::GivingUp,
-    /// The scheme that decides the client's signals. With --server, one that clients can signal: `utmost
-    /// schemes` shows how
+    /// The scheme that decides the client's signals. With --server, clients must be able to signal it (see `utmost schemes`)
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     /// Signal the priorities of this browser. One of chromium-156, chrome-2023, firefox-2023, firefox-132, firefox-153, safari-2023
@@ -65,8 +64,8 @@ pub(crate) struct Arguments {
     /// Describe each resource in its request, so that any scheme of the server can place it
     #[arg(long, hide_short_help = true, requires = "server")]
     metadata: bool,
-    /// How arrived bytes are handed over. `connection` needs the order in which the server first
-    /// sent them, which only a server in this process can tell
+    /// The order in which the client hands over arrived bytes. `connection` uses the order of first sending, which is known only for a
+    /// server in this process
     #[arg(long, hide_short_help = true, value_parser = values::choice(values::DELIVERY_ORDERS), default_value = "stream")]
     delivery_order: DeliveryOrder,
     /// Write the qlog into this directory
@@ -78,21 +77,21 @@ pub(crate) struct Arguments {
     /// Accept pushes, and list the pushed responses
     #[arg(long, requires = "server")]
     push_log: bool,
-    /// Load the page N times. Each visit has a new connection, and the cookies and the HTTP cache of the visits before
+    /// Load the page N times. Each visit opens a new connection and keeps the cookies and HTTP cache of earlier visits
     #[arg(long, value_name = "N", requires = "server", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=VISITS_MAX))]
     visits: u32,
     /// Send a digest of the cache with the request for the document (`Cache-Digest`)
     #[arg(long, hide_short_help = true, requires = "server")]
     cache_digest: bool,
-    /// Resume the session in this file, and store the new one. Requests go with the first packet if the server
-    /// accepts early data. Keep the file secret
+    /// Resume the session in this file, and store the new one. Requests leave in the first packet if the server accepts early data. Keep
+    /// the file secret
     #[arg(long, value_name = "FILE", requires = "server")]
     session: Option<PathBuf>,
     /// Let responses move to another connection of this client
     #[arg(long, hide_short_help = true, value_name = "WHERE", requires = "server", value_parser = values::choice(values::MIGRATE))]
     migrate: Option<Spare>,
-    /// Ask the server to move each response of which this many bytes came
+    /// Ask the server to move each response after this many bytes have arrived
     #[arg(long, hide_short_help = true, value_name = "SIZE", requires = "migrate", value_parser = corpus::size::parse)]
     migrate_after: Option<u64>,
     /// Print JSON
@@ -100,7 +99,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// How many pushes a server may have open; Chromium once took 100 streams.
+/// The most pushes that a server may have open. Chromium used to allow 100 streams.
 const PUSHES: u64 = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -133,8 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let own = arguments.server.is_none();
     let delivery_order = arguments.delivery_order;
     if !own && delivery_order == DeliveryOrder::Connection {
-        let cause = "--delivery-order connection: the order in which another process first sends is not known; leave out \
-                     --server";
+        let cause = "--delivery-order connection: the send order of another process is not known; leave out --server";
         return Err(Failure::BadInput(cause.to_owned()));
     }
     let visits = if let Some(server) = arguments.server {
@@ -164,7 +162,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     told(&problems)
 }
 
-/// Refuses what only another server takes. What `requires` says does not hold where an argument conflicts with `--server`.
+/// Rejects flags that apply only to another server. clap does not enforce `requires` where an argument conflicts with `--server`.
 fn check_server(arguments: &Arguments) -> Result<(), Failure> {
     let given = [
         ("--metadata", arguments.metadata),
@@ -181,7 +179,7 @@ fn check_server(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// Refuses what only HTTP/3 has here.
+/// Rejects flags that apply only to HTTP/3.
 fn check_http(arguments: &Arguments) -> Result<(), Failure> {
     let given = [
         ("--push-log", arguments.push_log),
@@ -207,7 +205,7 @@ fn signalled(name: &str, page: &Page) -> Result<Scheme, Failure> {
     Ok(scheme)
 }
 
-/// The record of a page load, as a study has it.
+/// The record of a page load, in the form of a study's.
 fn run_of(Played { navigation, .. }: &Played, unsaid: &str) -> RunRecord {
     let Navigation { page, load, outcome, .. } = navigation;
     RunRecord {
@@ -275,7 +273,7 @@ fn show_one(arguments: &Arguments, played: &Played, run: &RunRecord) -> Result<(
     Ok(())
 }
 
-/// Prints all problems but the last, which is the program's failure.
+/// Prints all problems but the last, which becomes the program's failure.
 fn told(problems: &[String]) -> Result<(), Failure> {
     let Some((last, others)) = problems[..problems.len().min(PROBLEMS_MAX)].split_last() else {
         return Ok(());
@@ -331,7 +329,7 @@ fn from_server(
         history.visited(&host, moved);
         (options.cookies, options.cache) = (outcome.cookies.clone(), outcome.cache.clone());
         for mut navigation in Navigation::all(page, &options.then, &timeline, outcome) {
-            // Differences from the page are printed, and do not make another server's load incomplete.
+            // Prints differences from the page; they do not make a load from another server incomplete.
             navigation.load.completed = navigation.outcome.completed;
             let problems = &navigation.outcome.problems;
             let problems = problems.iter().map(|it| format!("{server}: {it}")).collect();
@@ -341,7 +339,7 @@ fn from_server(
     Ok(visits)
 }
 
-/// Makes one visit, and stores its session and bodies where the arguments say.
+/// Makes one visit, and stores its session and bodies as the arguments ask.
 fn visit(
     arguments: &Arguments,
     page: &Arc<Page>,
@@ -361,7 +359,7 @@ fn visit(
     Ok(outcome)
 }
 
-/// Writes the bodies. A URL whose path leads out of the folder is an error.
+/// Writes the bodies. Fails if a URL's path leads out of the folder.
 fn write_bodies(page: &Page, outcome: &Outcome, folder: &Path) -> Result<(), Failure> {
     for (resource, body) in &outcome.bodies {
         let url = &page.resources[*resource].url;

@@ -17,35 +17,35 @@ const FORMAT: &str = "utmost-probe/1";
 
 /// Test whether an HTTP/3 server prioritizes
 ///
-/// While some responses are under way, the client requests one more: urgent, like the others, or less urgent. A server
-/// that prioritizes sends an urgent response at once, and one that can wait last. All responses are of one size, and
-/// the client reads slowly through a small window, so that the server must choose. Two more kinds of runs ask whether incremental
-/// responses share, and whether a `PRIORITY_UPDATE` counts. Exit codes: 0 it prioritizes; 1 it
-/// does not, or only weakly; 3 it cannot be reached, or the runs are inconclusive or undecided.
+/// While some responses are in progress, the client requests one more: more urgent, equally urgent, or less urgent. A server that
+/// prioritizes sends the more urgent response at once and the less urgent one last. All responses have the same size, and the
+/// client reads slowly through a small window, so that the server must choose. Two more kinds of runs test whether incremental
+/// responses share the bandwidth, and whether a `PRIORITY_UPDATE` has an effect. Exit codes: 0 the server prioritizes; 1 it does
+/// not, or only weakly; 3 it cannot be reached, or the runs are inconclusive or undecided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost probe https://www.example.com/\n  \
 utmost probe https://localhost:4433/ --insecure --path /big.jpg --repeats 10 --json")]
 pub(crate) struct Arguments {
-    /// The server: <https://HOST>[:PORT]/PATH. Without --path, the test uses the largest of the page and its links
+    /// The server: <https://HOST>[:PORT]/PATH. Without --path, the probe uses the largest of the page and its linked files
     url: String,
-    /// The resource to request, 100 kB or more for a sharp answer; with several, the first is the late one
+    /// The resource to request, best 100 kB or more; if there are several, the first is the late one
     #[arg(long = "path", alias = "paths", value_name = "PATH", value_delimiter = ',')]
     paths: Vec<String>,
-    /// Connect to this address instead of the one that the URL's name resolves to
+    /// Connect to this address instead of resolving the URL's host
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::server_address)]
     server: Option<std::net::SocketAddr>,
     #[command(flatten)]
     trust: values::Trust,
-    /// Runs of each of the five kinds, at least
+    /// The minimum number of runs of each of the five kinds
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100))]
     repeats: u32,
-    /// Runs of each kind, at most: they are repeated until the intervals clear the thresholds
+    /// The maximum number of runs of each kind; they repeat until the intervals clear the thresholds
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(2..=1000))]
     repeats_max: u32,
-    /// Responses that are under way when the late request is made
+    /// Number of responses in progress when the client makes the late request
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(3..=64))]
     others: u32,
-    /// Seconds that one run may take
+    /// The deadline of one run, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     within: u32,
     /// Print JSON
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Runs all kinds as often as the effort says, and then one more time after another until the verdict is clear.
+/// Runs every kind the minimum number of times, then adds one run of each until the verdict is clear.
 fn decided(
     target: &Target,
     effort: Effort,
@@ -125,7 +125,7 @@ fn heeds_in_words(heeds: Heeds) -> &'static str {
     }
 }
 
-/// The remedy depends on the resources that were looked at.
+/// The remedy, which depends on the resources that were examined.
 fn too_small(arguments: &Arguments, choice: &Choice) -> String {
     let Choice { path, body_bytes, links, .. } = choice;
     let remedy = format!(
@@ -235,7 +235,7 @@ fn show(
     }
 }
 
-/// How long they take at this rate tells what they cost.
+/// The rate at which the cost is expressed as a duration.
 const COST_BITS_PER_S: f64 = 10e6;
 
 fn committed_text(bytes: u64) -> String {

@@ -1,4 +1,4 @@
-//! `utmost qlog`: the logs of any QUIC stack. One file a subcommand.
+//! `utmost qlog`: the logs of any QUIC stack. One file for each subcommand.
 
 mod capture;
 mod check;
@@ -29,8 +29,8 @@ use section::Section;
 
 /// Read the qlogs of any QUIC stack
 ///
-/// Reads all generations of qlog, whatever the file's name, also compressed (gzip, zstd); `-` is the standard input. A
-/// directory stands for the logs in it.
+/// Reads all generations of qlog, whatever the file's name, plain or compressed (gzip, zstd); `-` is the standard
+/// input. A directory stands for the logs in it.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost qlog summary client.sqlog server.sqlog\n  utmost qlog check client.sqlog server.sqlog.gz\n  \

@@ -11,12 +11,12 @@ use std::path::PathBuf;
 
 /// List all schemes, or check one from a file
 ///
-/// The list has the name of each scheme, what it does, its source, parameters and placeholders, and how clients signal it.
+/// For each scheme, the list gives name, effect, source, parameters, placeholders, and how clients signal it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost schemes --json\n  \
 utmost schemes --check examples/schemes/dfifo.toml")]
 pub(crate) struct Arguments {
-    /// Check the scheme in this file by the rules that every scheme keeps
+    /// Check the scheme in this file against the rules for all schemes
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
     /// Print JSON
@@ -73,7 +73,7 @@ fn contender_json(contender: &Contender) -> Value {
     })
 }
 
-/// The names of parameters and variants, separated by commas. The JSON says what they do.
+/// The names of parameters and variants, separated by commas. The JSON explains them.
 fn short(parameters: &str) -> String {
     let words = parameters.split([' ', ',', ':', '(', ')']);
     let names = words.filter(|word| {

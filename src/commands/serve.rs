@@ -1,4 +1,5 @@
-//! `utmost serve`: hands over to `utmost-serve`, which lies beside this program and does not contain the lab.
+//! `utmost serve`: runs `utmost-serve`, which is installed beside this program and does not contain the
+//! lab.
 
 use crate::values;
 use ::serve::Failure;
@@ -9,7 +10,8 @@ use std::process::Command;
 /// The program that serves.
 const PROGRAM: &str = "utmost-serve";
 
-/// The arguments have been checked; the program reads them again. Returns only if it cannot be started.
+/// Replaces this process by `utmost-serve`, which parses the checked arguments again. Returns only if it
+/// cannot be started.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Only this program knows brackets.
     let catalogue = arguments.catalogue()?;

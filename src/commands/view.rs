@@ -1,4 +1,4 @@
-//! `utmost view`: local pages in a browser, for pages and orders, and for a directory of logs.
+//! `utmost view`: local pages in a browser: the workbench, a study, or a directory of logs.
 
 mod admission;
 mod dropped_pages;
@@ -36,10 +36,10 @@ use workbench::Workbench;
 
 /// Try send orders on a page in the browser, or open a study or the logs of a directory
 ///
-/// Serves pages on 127.0.0.1 only and prints their address, which has a token. Without DIR it is the workbench: choose a page or drop a
-/// recording, change its order and the network, and see what a visitor sees. With a DIR that `compare --out` wrote it is the study:
-/// choose two schemes and a metric. With another DIR it is the list of the logs there. Files that you drop on a page are read by this
-/// program and kept in memory; nothing leaves the machine. Stop it with Ctrl-C.
+/// Serves pages on 127.0.0.1 only and prints their address, which contains a token. Without DIR it opens the workbench: choose a page
+/// or drop a recording, change its order and the network, and see what a visitor sees. With a DIR that `compare --out` wrote, it shows
+/// the study: choose two schemes and a metric. With another DIR, it lists the logs there. This program keeps the files that you drop on
+/// a page in memory; nothing leaves the machine. Stop it with Ctrl-C.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost view\n  utmost view study\n  utmost view logs\n  utmost view logs --follow"
@@ -48,10 +48,10 @@ pub(crate) struct Arguments {
     /// A study's folder, or a directory with logs in it or below it
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// The port; 0 takes a free one
+    /// The port; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// Read logs again when they have grown, and show new ones
+    /// Reload logs when they have grown, and show new ones
     #[arg(long, requires = "directory")]
     follow: bool,
 }
@@ -86,23 +86,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// The rooms, and who may enter them.
+/// The rooms of the server, and access to them.
 struct View {
     library: RwLock<Library>,
     study: StudyRoom,
     workbench: Arc<Workbench>,
-    /// Each may hold as much memory as a dropped file may have.
+    /// Each permit may use as much memory as a dropped file may have.
     uploads: Semaphore,
     token: Token,
     port: u16,
-    /// Whether pages ask for what has grown.
+    /// Whether pages ask for logs that have grown.
     follows: bool,
 }
 
-/// The type of a log that the page's script sends. A form elsewhere cannot set it.
+/// The content type with which the page's script sends a log. A form on another site cannot set it.
 const LOG: &str = "application/x-qlog";
 
-/// Why a dropped file is not read.
+/// Why a dropped file is rejected.
 const BUSY: &str = "other files are being dropped; try again";
 
 async fn answer(view: Arc<View>, request: Request<Incoming>) -> Answer {
@@ -142,7 +142,7 @@ async fn answer(view: Arc<View>, request: Request<Incoming>) -> Answer {
     }
 }
 
-/// An answer that takes time, on a thread of its own: a long report leaves others to answer.
+/// Computes a slow answer on its own thread, so that a long report does not block other requests.
 async fn computed(compute: impl FnOnce() -> Answer + Send + 'static) -> Answer {
     // It has panicked.
     spawn_blocking(compute).await.unwrap_or_else(|_| refuse(500, "an error of this program"))
@@ -160,7 +160,7 @@ fn sizes(library: &RwLock<Library>, query: &str) -> Answer {
     answer_with(200, "application/json", sizes_of(&reading(library), &names).into_bytes())
 }
 
-/// By name, in bytes and in words; without names, of all files.
+/// By name, in bytes and in words; without names, for all files.
 fn sizes_of(library: &Library, names: &[String]) -> String {
     let mut files = library.files();
     files.retain(|it| names.is_empty() || names.contains(&it.name));
@@ -168,7 +168,7 @@ fn sizes_of(library: &Library, names: &[String]) -> String {
     Value::Object(sizes.collect()).to_string()
 }
 
-/// The rows of `qlog summary --csv` for the connections of some files, for the list.
+/// The rows of `qlog summary --csv` for the connections of some files, for the list of logs.
 fn rows(library: &RwLock<Library>, query: &str) -> Answer {
     let names: Vec<String> = parameters(query, "file");
     if names.is_empty() || names.len() > VIEW_ROWS_MAX {
@@ -189,7 +189,7 @@ fn open(view: &View, query: &str) -> Answer {
     if names.is_empty() || names.len() > VIEW_OPEN_MAX {
         return refuse(400, "name from one to eight files");
     }
-    // Before they are read: what is added meanwhile counts as grown.
+    // Taken before reading: whatever is added meanwhile counts as growth.
     let follow = view.follows.then(|| sizes_of(&reading(&view.library), &names));
     let traces = reading(&view.library).read(&names, Detail::Events);
     match traces {
@@ -215,7 +215,7 @@ fn add(library: &RwLock<Library>, name: String, bytes: Vec<u8>) -> Answer {
     }
 }
 
-/// A thread that panicked has left the library as it was: it changes in one step.
+/// Reads the library. A thread that panicked cannot have left it inconsistent, because it changes in one step.
 fn reading(library: &RwLock<Library>) -> RwLockReadGuard<'_, Library> {
     library.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -230,7 +230,7 @@ fn parameters(query: &str, name: &str) -> Vec<String> {
     pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
 }
 
-/// JSON, or why there is none.
+/// JSON, or the reason why there is none.
 fn document(answer: Result<String, Failure>) -> Answer {
     match answer {
         Ok(document) => answer_with(200, "application/json", document.into_bytes()),

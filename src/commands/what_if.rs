@@ -1,4 +1,4 @@
-//! `utmost what-if`: what a recorded load would have been under other schemes.
+//! `utmost what-if`: how a recorded load would have gone under other schemes.
 
 use super::find::counting;
 use super::qlog::{Files, SetArguments, read_each, refusal};
@@ -14,17 +14,17 @@ use serde_json::json;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// The largest log that is read, in bytes without its compression: everything in it is kept in memory.
+/// The largest log that is read, in uncompressed bytes, because all of it is kept in memory.
 pub(super) const LOG_BYTES_MAX: u64 = 512 << 20;
 
 const FORMAT: &str = "utmost-what-if/1";
 
-/// Show what a recorded page load would have been under other schemes
+/// Show how a recorded page load would have gone under other schemes
 ///
-/// The page and the link are derived from a client's qlog of any QUIC stack. The page is then loaded over this link under every
-/// scheme, on engine stack. The order whose completion times are most like the log's is printed first: it says in which order the
-/// server sent, and how well the derived page repeats the load. Further logs of the same page, sent in other orders,
-/// tell the causes of requests from coincidences.
+/// Derives the page and the link from a client's qlog of any QUIC stack, and loads the page over this link under every scheme, on
+/// engine stack. The first line names the order whose completion times are closest to the log's: it shows in which order the
+/// server sent, and how well the derived page repeats the load. Further logs of the same page, sent in other orders, separate
+/// causes of requests from coincidences.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost what-if client.sqlog\n  \
 utmost what-if client.sqlog --page gentelella-index --schemes fifo,rr,bucket --json\n  \
@@ -34,18 +34,18 @@ pub(crate) struct Arguments {
     files: Files,
     #[command(flatten)]
     set: SetArguments,
-    /// Schemes, separated by commas [default: all that need no knowledge of the page's graph]
+    /// Schemes, separated by commas [default: all schemes that do not need the page's graph]
     #[arg(long, value_name = "LIST")]
     schemes: Option<String>,
     #[command(flatten)]
     own: values::OwnSchemes,
-    /// Loads in each order: with losses, each seed loses other packets
+    /// Loads in each order; with losses, each seed loses other packets
     #[arg(long, visible_alias = "loads", value_name = "N", default_value = "3", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     /// Loads at a time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     jobs: Option<NonZeroUsize>,
-    /// Write the derived page into this file, which other commands read
+    /// Write the derived page into this file, for other commands
     #[arg(long, value_name = "FILE")]
     page_out: Option<PathBuf>,
     /// Print JSON
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     bar.finish_and_clear();
     values::none_failed(orders.iter().map(|it| &it.scheme))?;
     if replays.iter().all(|replay| replay.differs.is_none()) {
-        let cause = "the page of this log does not load over the link that was derived from it: nothing can be said";
+        let cause = "the page of this log does not load over the link that was derived from it: there is no result";
         return Err(Failure::Elsewhere(cause.to_owned()));
     }
     if arguments.json {
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     show(&derived, &replays)
 }
 
-/// The clients' traces of logs with their names, the load's first. A file can hold both sides.
+/// The clients' traces of the logs with their names, the main load's first. A file can hold both sides.
 pub(super) fn traces(
     named: impl Iterator<Item = (Option<String>, PathBuf)>,
     vantage: Option<Vantage>,
@@ -106,7 +106,7 @@ pub(super) fn traces(
     Ok(if others.is_empty() { of_servers } else { others })
 }
 
-/// The schemes, and where the log has signals, a server that obeys them.
+/// The schemes, and if the log has signals, also a server that obeys them.
 fn orders(arguments: &Arguments, derived: &Derived) -> Result<Vec<Order>, Failure> {
     let catalogue = arguments.own.catalogue(&[])?;
     let schemes = match &arguments.schemes {
@@ -151,7 +151,7 @@ fn show(derived: &Derived, replays: &[Replay]) -> Result<(), Failure> {
     }
     let recorded = derived.recorded.byte_index_ms;
     let set = if recorded.atf.is_some() { Set::Atf } else { Set::All };
-    // Beside the repeat, so that what the page and the link do not repeat of the log does not count for an order.
+    // Compared with the replay, so that errors of the derived page and link do not favour an order.
     let repeat_ms = replays.first().and_then(|it| it.byte_index_ms.get(set));
     let name = if set == Set::Atf { "ATF" } else { "all" };
     let header = [
@@ -187,10 +187,10 @@ fn percent(share: f64) -> String {
     format!("{} %", output::percent(share, 1))
 }
 
-/// Completions of the best repeat may differ from the log's by this share; beyond it, no order repeats the log.
+/// If the best replay's completions differ from the log's by more than this share, no order repeats the log.
 pub(super) const REPEATED: f64 = 0.1;
 
-/// Which order repeats the log, and how far the answer can be trusted.
+/// Which order repeats the log, and how far to trust the answer.
 fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {
     let best = replays.first().and_then(|it| Some((it, it.differs?)));
     let Some((best, differs)) = best else { return Vec::new() };
@@ -207,11 +207,14 @@ fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {
             best.order
         ));
     } else if alike.len() == replays.len() && alike.len() > 1 {
-        sentences
-            .push(format!("The log's {responses} come so in every order that was tried: {differ}"));
+        sentences.push(format!(
+            "The log's {responses} arrive like this in every order that was tried: {differ}"
+        ));
     } else {
-        sentences
-            .push(format!("The log's {responses} come as under {}: {differ}", alike.join(" or ")));
+        sentences.push(format!(
+            "The log's {responses} arrive as under {}: {differ}",
+            alike.join(" or ")
+        ));
     }
     let [log_ms, repeat_ms] =
         [derived.recorded.byte_index_ms, best.byte_index_ms].map(|it| it.atf.or(it.all));
@@ -226,5 +229,5 @@ fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {
     sentences
 }
 
-/// Orders whose completions differ from the log's by no more than this share beyond the best one's are as like it.
+/// Orders count as alike if their completions differ from the log's by at most this share more than the best one's.
 const ALIKE: f64 = 0.001;

@@ -11,7 +11,7 @@ pub struct Attack {
     pub name: &'static str,
     /// The attacker's script.
     pub text: &'static str,
-    /// The close codes of HTTP/3 or HTTP/2 that the server may answer with; none: it must not close the connection with one.
+    /// The close codes of HTTP/3 or HTTP/2 that the server may use; empty if it must not close the connection with one.
     pub(crate) codes: &'static [u64],
     pub(crate) way: Way,
 }
@@ -23,7 +23,7 @@ pub(crate) enum Way {
     Quic(fn(&[File]) -> Box<dyn Script>),
     /// Over TCP, with this number of connections.
     Tcp(usize, MakeScript),
-    /// The same, with WebSockets with which the backend does this.
+    /// The same, with WebSockets that the backend treats in this way.
     Tunnels(usize, MakeScript, Talk),
 }
 
@@ -33,7 +33,7 @@ impl Attack {
         matches!(self.way, Way::Tcp(..) | Way::Tunnels(..))
     }
 
-    /// Whether the server's backend takes part in it.
+    /// Whether the server's backend participates.
     pub fn needs_backend(&self) -> bool {
         matches!(self.way, Way::Tunnels(..))
     }
@@ -42,23 +42,23 @@ impl Attack {
 /// `ENHANCE_YOUR_CALM` (RFC 9113, 7).
 const CALM: u64 = 0xb;
 
-/// `FLOW_CONTROL_ERROR` (RFC 9113, 6.9.1), of a client that heeds no window.
+/// `FLOW_CONTROL_ERROR` (RFC 9113, 6.9.1), for a client that ignores windows.
 const FLOW_CONTROL: u64 = 0x3;
 
 /// `H3_EXCESSIVE_LOAD` (RFC 9114, 8.1).
 const EXCESSIVE_LOAD: u64 = 0x107;
 
-/// All attacks. The classes are known from published faults in HTTP/2 and HTTP/3 servers.
+/// All attacks. The classes come from published vulnerabilities of HTTP/2 and HTTP/3 servers.
 pub const ATTACKS: &[Attack] = &[
     Attack {
         name: "unread-responses",
-        text: "5 connections with 200 requests each, whose responses nobody reads",
+        text: "5 connections with 200 requests each, whose responses are never read",
         codes: &[EXCESSIVE_LOAD],
         way: Way::Quic(|files| Box::new(slow::UnreadResponses(files.to_vec()))),
     },
     Attack {
         name: "slow-heads",
-        text: "5 connections with 200 requests each, whose heads come a byte at a time",
+        text: "5 connections with 200 requests each, whose heads arrive one byte at a time",
         codes: &[EXCESSIVE_LOAD],
         way: Way::Quic(|_| Box::new(slow::SlowHeads::default())),
     },
@@ -70,13 +70,13 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "first-packets",
-        text: "2000 first packets a second, of clients that never answer",
+        text: "2000 first packets per second, from clients that never answer",
         codes: &[],
         way: Way::Quic(|_| Box::new(floods::FirstPackets)),
     },
     Attack {
         name: "rapid-reset",
-        text: "requests that are taken back at once (CVE-2023-44487)",
+        text: "requests that are cancelled at once (CVE-2023-44487)",
         codes: &[EXCESSIVE_LOAD],
         way: Way::Quic(|files| Box::new(floods::RapidReset(first(files)))),
     },
@@ -88,7 +88,7 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "unknown-frames",
-        text: "a flood of frames of no known type on the control stream",
+        text: "a flood of frames of unknown types on the control stream",
         codes: &[EXCESSIVE_LOAD],
         way: Way::Quic(|_| Box::new(floods::ControlFrames::unknown())),
     },
@@ -124,31 +124,31 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "sent-on",
-        text: "downloads of which somebody sends a datagram on from another address each 100 ms",
+        text: "downloads of which an attacker forwards a datagram from another address every 100 ms",
         codes: &[],
         way: Way::Quic(|files| Box::new(wandering::SentOn(wandering::Wandering(first(files))))),
     },
     Attack {
         name: "tcp-garbage",
-        text: "over TLS, bytes that are not a request, from 5 clients that come back",
+        text: "over TLS, bytes that are not a request, from 5 clients that reconnect",
         codes: &[],
         way: Way::Tcp(5, |_| Box::new(Repeating::garbage())),
     },
     Attack {
         name: "tcp-handshakes",
-        text: "60 connections over TCP with the beginning of a handshake of TLS",
+        text: "60 connections over TCP with the beginning of a TLS handshake",
         codes: &[],
         way: Way::Tcp(60, |_| Box::new(Repeating::handshake())),
     },
     Attack {
         name: "tcp-comebacks",
-        text: "60 clients over TCP that leave after the handshake of TLS, and come back at once",
+        text: "60 clients over TCP that leave after the TLS handshake and reconnect at once",
         codes: &[],
         way: Way::Tcp(60, |_| Box::new(Handshake)),
     },
     Attack {
         name: "tcp-heads",
-        text: "60 connections of HTTP/1.1 whose heads come a byte at a time",
+        text: "60 connections of HTTP/1.1 whose heads arrive one byte at a time",
         codes: &[],
         way: Way::Tcp(60, |asked| Box::new(Repeating::head(asked))),
     },
@@ -160,25 +160,25 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "tcp-unread-responses",
-        text: "60 connections of HTTP/2 with 100 requests each, whose responses nobody reads",
+        text: "60 connections of HTTP/2 with 100 requests each, whose responses are never read",
         codes: &[],
         way: Way::Tcp(60, |asked| Box::new(Http2::unread(asked))),
     },
     Attack {
         name: "h2-rapid-reset",
-        text: "requests of HTTP/2 that are taken back at once (CVE-2023-44487)",
+        text: "HTTP/2 requests that are cancelled at once (CVE-2023-44487)",
         codes: &[CALM],
         way: Way::Tcp(5, |asked| Box::new(Http2::resets(asked))),
     },
     Attack {
         name: "h2-continuations",
-        text: "heads of HTTP/2 that never end (CVE-2024-27316)",
+        text: "HTTP/2 heads that never end (CVE-2024-27316)",
         codes: &[CALM],
         way: Way::Tcp(5, |asked| Box::new(Http2::continuations(asked))),
     },
     Attack {
         name: "h2-many-fields",
-        text: "requests of HTTP/2 with 1001 further fields",
+        text: "HTTP/2 requests with 1001 additional fields",
         codes: &[CALM],
         way: Way::Tcp(5, |asked| Box::new(Http2::many_fields(asked))),
     },
@@ -202,7 +202,7 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "h2-large-heads",
-        text: "20 connections of HTTP/2 whose heads of 3900 fields are larger than a head may be",
+        text: "20 connections of HTTP/2 whose heads, of 3900 fields, are too large",
         codes: &[CALM],
         way: Way::Tcp(20, |asked| Box::new(Http2::large_heads(asked, 3900))),
     },

@@ -11,10 +11,10 @@ pub(crate) struct ClientConnection {
     pub(crate) connection: Connection,
     /// Whether it reads incoming bytes.
     pub(crate) reads: bool,
-    /// Requests that were opened, and responses that are complete.
+    /// Opened requests, and complete responses.
     pub(crate) opened: u64,
     pub(crate) complete: u64,
-    /// Streams on which a script has begun something.
+    /// Streams that a script has used.
     pub(crate) has_begun: BTreeSet<StreamId>,
     /// Responses with another status than 2xx.
     pub(crate) refused: u64,
@@ -71,7 +71,8 @@ impl ClientConnection {
         })
     }
 
-    /// Sends frames that the transport would not make, each of these in a packet. False: the connection has no keys for it yet.
+    /// Sends frames that the transport would not make, each of these in its own packet. Returns `false` if the connection has
+    /// no keys for it yet.
     pub(crate) fn send_frames(&mut self, packets: impl IntoIterator<Item = Vec<u8>>) -> bool {
         let Some(crafter) = Crafter::new(&self.secrets) else { return false };
         let quic = &mut self.connection.quic;
@@ -79,7 +80,7 @@ impl ClientConnection {
         true
     }
 
-    /// A GET that can have more fields.
+    /// A GET, optionally with further fields.
     pub(crate) fn get(&self, path: &str, more: &[(&str, &str)]) -> Vec<Header> {
         self.request("GET", path, more)
     }
@@ -129,7 +130,7 @@ impl Endpoint for ClientConnection {
     }
 
     fn receive(&mut self, datagram: &mut [u8], path: Path, _now: Instant) {
-        // A client does not notice that its address has changed on the way.
+        // A client does not notice that its address has changed in transit.
         self.connection.receive(datagram, Path { local: self.local, ..path });
         self.connection.open();
         if self.reads && self.connection.is_open() {

@@ -1,4 +1,4 @@
-//! How much of the machine other programs take.
+//! How much of the machine's CPU time other programs use.
 
 use std::fs::read_to_string;
 
@@ -7,7 +7,7 @@ use std::fs::read_to_string;
 pub(crate) struct CpuTime {
     /// The time of all programs.
     busy: u64,
-    /// The time of this one and of the server.
+    /// The time of this process and of the server.
     ours: u64,
     idle: u64,
 }
@@ -20,7 +20,7 @@ impl CpuTime {
         Some(Self { busy, ours: of_process("self")? + of_process(&server.to_string())?, idle })
     }
 
-    /// The share of the machine that other programs took since `before`.
+    /// The share of the machine that other programs have used since `before`.
     pub(crate) fn share_of_others(self, before: Self) -> f64 {
         let (busy, ours) = (self.busy - before.busy, self.ours.saturating_sub(before.ours));
         let all = busy + self.idle.saturating_sub(before.idle);
@@ -28,7 +28,7 @@ impl CpuTime {
     }
 }
 
-/// The first line: user, nice, system, idle, waiting for disks, interrupts of both kinds, stolen.
+/// The first line: user, nice, system, idle, I/O wait, interrupts of both kinds, stolen.
 fn of_machine(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|it| it.parse().ok()).take(8).collect();
@@ -36,7 +36,7 @@ fn of_machine(stat: &str) -> Option<(u64, u64)> {
     Some((ticks.iter().sum::<u64>() - idle, idle))
 }
 
-/// User and system, the 14th and 15th field. The second one, a name, can hold spaces.
+/// User and system time, the 14th and 15th fields. The second field, a name, can contain spaces.
 fn of_process(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit(')').next()?.split_whitespace().skip(11);
     Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)

@@ -1,4 +1,4 @@
-//! Packets that no library would make, on a connection that one has made.
+//! Packets that no library would make, on a connection that a library has made.
 
 use connection::Quic;
 use ring::aead::quic::{self, HeaderProtectionKey};
@@ -7,7 +7,7 @@ use ring::hkdf::{self, HKDF_SHA256, HKDF_SHA384, KeyType, Prk};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The secrets of a handshake, as its library logs them.
+/// The secrets of a handshake, in the library's log format.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Secrets(Arc<Mutex<Vec<u8>>>);
 
@@ -22,7 +22,7 @@ impl Write for Secrets {
 }
 
 impl Secrets {
-    /// That of a client's packets after the handshake.
+    /// The secret of a client's packets after the handshake.
     fn of_client(&self) -> Option<Vec<u8>> {
         let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = std::str::from_utf8(&log).ok()?;
@@ -33,14 +33,15 @@ impl Secrets {
     }
 }
 
-/// Encrypts a client's packets (RFC 9001, 5), with AES, which servers choose on machines that have it.
+/// Encrypts a client's packets (RFC 9001, 5), with AES, which servers choose on machines with AES
+/// instructions.
 pub(crate) struct Crafter {
     key: LessSafeKey,
     iv: Vec<u8>,
     header: HeaderProtectionKey,
 }
 
-/// Bytes of a packet number, and of a tag.
+/// Bytes of a packet number, and of an authentication tag.
 const NUMBER_BYTES: usize = 4;
 const TAG_BYTES: usize = 16;
 
@@ -60,7 +61,7 @@ impl Crafter {
         Some(Self { key: LessSafeKey::new(key), iv: expand("quic iv", 12)?, header })
     }
 
-    /// A datagram with these frames, by the connection's next packet number.
+    /// A datagram with these frames, with the connection's next packet number.
     pub(crate) fn datagram(&self, quic: &mut Quic, frames: &[u8]) -> Option<Vec<u8>> {
         let mut empty = [0; 64];
         let kind = quiche::Type::Short;
@@ -81,7 +82,7 @@ impl Crafter {
         Some(packet)
     }
 
-    /// Protects a header, or takes the protection off.
+    /// Applies or removes header protection.
     fn mask(&self, header: &mut [u8], sample: &[u8]) -> Option<()> {
         let mask = self.header.new_mask(sample).ok()?;
         header[0] ^= mask[0] & 0x1f;

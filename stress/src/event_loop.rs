@@ -35,15 +35,15 @@ pub use soaking::{Soak, soak};
 pub struct Target {
     /// The server's address.
     address: SocketAddr,
-    /// The host that clients ask for: a host, perhaps with a port.
+    /// The host that clients request, perhaps with a port.
     pub authority: String,
-    /// Files that it has. Visitors load the first one.
+    /// Its files. Visitors load the first one.
     files: Vec<File>,
     /// The server's process, whose memory is read.
     process: Option<u32>,
-    /// The server's backend, which takes part.
+    /// The server's backend, which participates.
     backend: Option<Arc<Backend>>,
-    /// How many times as many connections an attack has as its text says.
+    /// The factor by which an attack's connections are multiplied.
     pub size: usize,
 }
 
@@ -58,13 +58,13 @@ pub enum StressError {
     )]
     Silent(SocketAddr),
     #[error(
-        "{address}: answers {path} for the host {authority} without success; name a file that it has with --path, and a host that its certificate names with --host"
+        "{address}: answers {path} for the host {authority} without success; name one of its files with --path, and a host of its certificate with --host"
     )]
     NoFile { address: SocketAddr, path: String, authority: String },
     #[error("process {0}: not there")]
     NoProcess(u32),
     #[error(
-        "{0}: needs a backend that takes part; give --backend ADDR:PORT, and start the server with --upstream http://ADDR:PORT --websockets"
+        "{0}: needs a backend that participates; give --backend ADDR:PORT, and start the server with --upstream http://ADDR:PORT --websockets"
     )]
     NoBackend(&'static str),
     #[error(
@@ -82,7 +82,7 @@ pub enum StressError {
 }
 
 impl Target {
-    /// A server at a loopback address, files that it has, and perhaps its process.
+    /// A server at a loopback address, with its files and perhaps its process.
     pub fn new(
         address: SocketAddr,
         files: Vec<File>,
@@ -98,7 +98,7 @@ impl Target {
         Ok(Self { address, authority, files, process, backend: None, size: 1 })
     }
 
-    /// The same server, whose backend is this program at a loopback address, as long as somebody has the target.
+    /// The same server, with this program as its backend at a loopback address, during the lifetime of the target.
     pub fn before_backend_at(self, address: SocketAddr) -> Result<Self, StressError> {
         if !address.ip().is_loopback() {
             return Err(StressError::Elsewhere(address));
@@ -106,12 +106,12 @@ impl Target {
         Ok(Self { backend: Some(Backend::start(address)?.into()), ..self })
     }
 
-    /// Whether a backend takes part.
+    /// Whether a backend participates.
     pub fn has_backend(&self) -> bool {
         self.backend.is_some()
     }
 
-    /// The connections of an attack of the list's number.
+    /// The number of connections for an attack with this number in the list.
     fn sized(&self, connections: usize) -> usize {
         (connections * self.size).min(CONNECTIONS_MAX)
     }
@@ -131,8 +131,9 @@ impl Target {
     }
 }
 
-/// Carries out an attack of this length, after as long a time of peace. Visitors have threads of their own, so that they
-/// do not wait for the attackers' work, and stay as long again after it. Those over TCP come to attacks over TCP.
+/// Carries out an attack of this length, after a preceding phase of the same length. Visitors have their own threads, so
+/// that they do not wait for the attackers' work, and stay for a third phase. Visitors over TCP are added for attacks
+/// over TCP.
 pub fn run(target: &Target, attack: &Attack, length: Duration) -> Result<Outcome, StressError> {
     let attackers = Attackers::new(target, attack, length)?;
     let cpu_time = || target.process.and_then(CpuTime::read);
@@ -144,7 +145,7 @@ pub fn run(target: &Target, attack: &Attack, length: Duration) -> Result<Outcome
             .is_over_tcp()
             .then(|| visitors_over_tcp::Visitors::come(scope, target, &is_over));
         let visitors = scope.spawn(move || visit(target, length, &begin));
-        // The sender is gone if the visitors have failed: they say why.
+        // The sender is dropped if the visitors have failed, and they report why.
         let began = begun.recv().ok();
         let attacked = began.map(|began| attackers.attack(began + length));
         let visited = visitors.join().unwrap_or(Err(StressError::Silent(target.address)));
@@ -170,7 +171,7 @@ pub fn run(target: &Target, attack: &Attack, length: Duration) -> Result<Outcome
     })
 }
 
-/// Those who carry out an attack.
+/// The clients that carry out an attack.
 struct Attackers<'a> {
     target: &'a Target,
     means: Means<'a>,
@@ -180,7 +181,7 @@ struct Attackers<'a> {
 enum Means<'a> {
     Quic(Box<Crowd<'a>>, Box<dyn Script>, Vec<Vec<u8>>),
     Tcp(usize, MakeScript),
-    /// The same, with WebSockets to this backend, which does this with them.
+    /// The same, with WebSockets to this backend, which treats them in this way.
     Tunnels(usize, MakeScript, &'a Backend, Talk),
 }
 
@@ -234,7 +235,7 @@ impl<'a> Attackers<'a> {
     }
 }
 
-/// An attack on WebSockets that says nothing of the server.
+/// An attack on WebSockets whose result does not concern the server.
 const NO_TUNNEL: &str =
     "no WebSocket reached the backend; is the server started with --websockets?";
 
@@ -249,7 +250,7 @@ struct Stay {
     memory: Option<u64>,
 }
 
-/// Visits before, during and after an attack. `begin` is signalled when they begin.
+/// Visits before, during and after an attack. Signals `begin` at the start.
 fn visit(target: &Target, length: Duration, begin: &Sender<Instant>) -> Result<Stay, StressError> {
     let mut crowd = Crowd::new(target)?;
     let mut visits: Vec<Visit> = (0..VISITORS).map(|_| Visit::default()).collect();
@@ -284,10 +285,10 @@ fn visit(target: &Target, length: Duration, begin: &Sender<Instant>) -> Result<S
 /// The longest pause between two turns.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Visitors connect, and the server loads their file.
+/// The time for visitors to connect, and for the server to load their file.
 const WARM_UP: Duration = Duration::from_millis(500);
 
-/// The longest time until all visitors have a first response: on a busy machine, or where the file is large.
+/// The deadline for each visitor's first response, for a busy machine or a large file.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 #[expect(

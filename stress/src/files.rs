@@ -1,4 +1,4 @@
-//! The files that guests load, and what must come.
+//! The files that guests load, and the expected bodies.
 
 use ring::digest::{SHA256, digest};
 use std::io;
@@ -9,12 +9,12 @@ use std::path::Path;
 pub struct File {
     /// Its path on the server.
     pub path: String,
-    /// The SHA-256 of its contents. If it is unknown, the first body decides.
+    /// The SHA-256 of its contents. If unknown, the first body determines it.
     pub(crate) sha256: Option<Vec<u8>>,
 }
 
 impl File {
-    /// A file whose contents are not known.
+    /// A file with unknown contents.
     pub fn unknown(path: &str) -> Self {
         Self { path: path.to_owned(), sha256: None }
     }
@@ -23,8 +23,8 @@ impl File {
 /// Files of a soak at most.
 const FILES: usize = 64;
 
-/// The files of a folder that a server shows, without those below: at most 64, in the order of their names. The largest is
-/// the first, so that attackers ask for it.
+/// The files in a folder that a server serves, without subfolders: at most 64, in the order of their names. The largest is
+/// first, so that attackers request it.
 pub fn files_of(folder: &Path) -> io::Result<Vec<File>> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -44,7 +44,7 @@ pub fn files_of(folder: &Path) -> io::Result<Vec<File>> {
     Ok(files.into_iter().map(|(_, file)| file).collect())
 }
 
-/// Other names would have to be escaped in a URL.
+/// Excludes names that would have to be escaped in a URL.
 fn is_plain(name: &str) -> bool {
     !name.starts_with('.')
         && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it))

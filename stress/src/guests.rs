@@ -1,4 +1,4 @@
-//! Guests of a soak: clients that come, load files, give some up, upload, change their address, leave and come back.
+//! Guests of a soak: clients that connect, load files, abandon some, upload, change their address, leave and return.
 
 use crate::client_connection::ClientConnection;
 use crate::files::File;
@@ -13,15 +13,15 @@ use std::time::{Duration, Instant};
 /// The observations of all guests of a soak.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Seen {
-    /// Bodies that came whole and were right, and their bytes.
+    /// Complete and correct bodies, and their bytes.
     pub bodies: u64,
     #[expect(missing_docs, reason = "said with the bodies")]
     pub body_bytes: u64,
-    /// Uploads that were answered, whatever the answer was.
+    /// Uploads that were answered, whatever the answer.
     pub uploads: u64,
     /// Requests that the guest took back.
     pub cancelled: u64,
-    /// Connections that were complete, and how many of them resumed a session.
+    /// Complete connections, and the number that resumed a session.
     pub connections: u64,
     #[expect(missing_docs, reason = "said with the connections")]
     pub resumed: u64,
@@ -29,7 +29,7 @@ pub struct Seen {
     pub moves: u64,
     /// The failures, and how often.
     pub wrong: BTreeMap<String, u64>,
-    /// How long the bodies took that came since somebody asked.
+    /// The durations of bodies since the last call.
     #[serde(skip)]
     pub(crate) times: Vec<Duration>,
 }
@@ -40,7 +40,7 @@ impl Seen {
     }
 }
 
-/// Actions that a guest cannot carry out itself.
+/// Actions that a guest cannot perform itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum GuestAction {
     Nothing,
@@ -52,10 +52,10 @@ pub(crate) struct Guest {
     chance: ChaCha8Rng,
     /// How long it waits for an answer.
     patience: Duration,
-    /// Its address changes one of this number of times; 0: never.
+    /// It changes its address one in this number of times; 0: never.
     moves_each: u32,
     address: Address,
-    /// It asks this number of times before it leaves, and next at this time.
+    /// The number of requests before it leaves, and the time of the next.
     asks_left: u32,
     asks_at: Option<Instant>,
     waiting: BTreeMap<StreamId, Waiting>,
@@ -68,14 +68,13 @@ pub(crate) struct Guest {
 /// A guest's address on its connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Address {
-    /// The server has not answered there, so the address must not change: the handshake may not be over (RFC 9000,
-    /// section 9).
+    /// The server has not answered there, so the address must not change: the handshake may not be over (RFC 9000, section 9).
     Unanswered,
     First,
     Changed,
 }
 
-/// A request that is not answered yet.
+/// An unanswered request.
 struct Waiting {
     since: Instant,
     /// The number of the file; `None`: an upload.
@@ -87,11 +86,12 @@ struct Waiting {
     until: Option<u64>,
 }
 
-/// Requests that it sends at once, times that it does so on a connection, and the pause between them, at most.
+/// The most requests sent at once, the most rounds on a connection, and the longest pause between them.
 const AT_ONCE: u32 = 6;
 const ASKS: u32 = 20;
 const PAUSE_MS: u32 = 150;
-/// One of this number of requests is an upload, or is cancelled; a guest moves or arrives without its session one of this number of times.
+/// One in this number of requests is an upload, or is cancelled; a guest moves or connects without its session one in this number of
+/// times.
 const UPLOADS: u32 = 10;
 const CANCELS: u32 = 8;
 const MOVES: u32 = 15;
@@ -118,12 +118,12 @@ impl Guest {
         }
     }
 
-    /// A number below this one.
+    /// A number below `end`.
     fn below(&mut self, end: u32) -> u32 {
         self.chance.next_u32() % end
     }
 
-    /// Takes in what came, and asks again if it `may_ask` and wants to.
+    /// Processes arrivals, and makes further requests if it `may_ask` and wants to.
     pub(crate) fn act(
         &mut self,
         client: &mut ClientConnection,
@@ -170,11 +170,11 @@ impl Guest {
         self.asks_at.filter(|_| self.waiting.is_empty())
     }
 
-    /// Begins a connection, with the session that it has kept.
+    /// Begins a connection, with its stored session.
     pub(crate) fn greet(&mut self, client: &mut ClientConnection) {
         client.heard = Some(Vec::new());
         if let Some((transport, settings)) = self.session.take() {
-            // Without it, the connection is one of a stranger.
+            // Without it, the connection is a new client's.
             client.connection.resume(&transport, settings).ok();
         }
     }
@@ -324,7 +324,7 @@ impl Waiting {
         Self { since, file, status: None, bytes: 0, digest: Context::new(&SHA256), until: None }
     }
 
-    /// A response is complete: is it right?
+    /// Judges a complete response.
     fn judge(self, files: &mut [File], seen: &mut Seen, now: Instant) {
         let Some(file) = self.file else {
             seen.uploads += 1;

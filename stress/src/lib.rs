@@ -1,10 +1,11 @@
 //! Attacks on a server on this machine: one for each class of denial of service, bounded in time and rate. Visitors load
-//! a file before, during and after an attack, and what they notice is the judgement.
+//! a file before, during and after an attack, and their experience is the criterion.
 //!
-//! [`ATTACKS`] lists the attacks. An attack is a script (`scripts`): pure, it says what each of its connections does at a
-//! time. [`run`] carries it out (`event_loop`), beside the visitors (`visitors`). `outcome` judges.
+//! [`ATTACKS`] lists the attacks. An attack is a script (`scripts`), a pure function that determines what each of its
+//! connections does at a time. [`run`] carries it out (`event_loop`) together with the visitors (`visitors`), and
+//! `outcome` judges.
 //!
-//! [`soak`] lets guests (`guests`) load files for a long time, beside one attack after another, and looks at the server's
+//! [`soak`] lets guests (`guests`) load files for a long time during one attack after another, and observes the server's
 //! process (`trend`). `soaked` judges.
 
 mod attack;

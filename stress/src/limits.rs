@@ -6,23 +6,23 @@ use std::time::Duration;
 pub(crate) const DATAGRAMS_PER_SECOND: u32 = 2000;
 /// Such datagrams of one attack.
 pub(crate) const FIRST_PACKETS_MAX: u32 = 20_000;
-/// Sockets that such datagrams come from.
+/// Sockets from which such datagrams are sent.
 pub(crate) const DATAGRAM_SOCKETS: usize = 20;
-/// Addresses from which somebody sends on what clients sent.
+/// Addresses from which clients' datagrams are forwarded.
 pub(crate) const SPOOFERS_MAX: usize = 500;
 /// Connections of one attack.
 pub(crate) const CONNECTIONS_MAX: usize = 1000;
 /// Visitors, and the time between two requests of one.
 pub(crate) const VISITORS: usize = 4;
 pub(crate) const REQUEST_EACH: Duration = Duration::from_millis(20);
-/// How long the server is left alone after an attack before its memory is read: longer than a handshake may take.
+/// The pause after an attack before the server's memory is read: longer than a handshake's deadline.
 pub(crate) const SETTLE: Duration = Duration::from_secs(11);
-/// Guests of a soak, and the time between two looks at the server's process.
+/// Guests of a soak, and the interval between readings of the server's process.
 pub(crate) const GUESTS: usize = 8;
 pub(crate) const SAMPLE_EACH: Duration = Duration::from_secs(1);
-/// The time between two bytes of an attacker over TCP that is slow.
+/// The pause between two bytes of a slow attacker over TCP.
 pub(crate) const SLOW_EACH: Duration = Duration::from_millis(200);
-/// Bytes of garbage that each end of a WebSocket sends at once, and the time until it sends them again.
+/// Bytes of garbage that each end of a WebSocket sends at once, and the pause before the next.
 pub(crate) const GARBAGE_BYTES: usize = 1024;
 pub(crate) const GARBAGE_EACH: Duration = Duration::from_millis(20);
 /// Bytes of a request's head that the attackers' backend reads.

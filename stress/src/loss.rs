@@ -1,4 +1,4 @@
-//! Datagrams that get lost on their way, by seeded chance.
+//! Random loss of datagrams, with a seed.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-/// Resident bytes of a process, from Linux's `/proc`; `None`: there is no such process.
+/// Resident bytes of a process, from Linux's `/proc`; `None` if there is no such process.
 pub(crate) fn resident_bytes(process: u32) -> Option<u64> {
     let path = PathBuf::from(format!("/proc/{process}/status"));
     kilobytes(&std::fs::read_to_string(path).ok()?).map(|it| it * 1024)
 }
 
-/// Descriptors that a process has open; `None`: there is no such process, or it is another user's.
+/// Open descriptors of a process; `None` if there is no such process, or it belongs to another
+/// user.
 pub(crate) fn descriptors(process: u32) -> Option<u64> {
     Some(std::fs::read_dir(format!("/proc/{process}/fd")).ok()?.count() as u64)
 }

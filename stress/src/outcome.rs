@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The phases of a run, all equally long: before the attack, during it, and after it.
+/// The phases of a run, of equal length: before, during and after the attack.
 pub(crate) const PHASES: usize = 3;
 
 /// The responses of visitors in one phase.
@@ -12,10 +12,10 @@ pub(crate) const PHASES: usize = 3;
 pub struct Served {
     /// Responses.
     pub responses: usize,
-    /// The same, as a share of what they would have got from a server that answers at once.
+    /// The same, as a share of the responses from a server that answers at once.
     pub share_of_wanted: f64,
-    /// Half of the loads took no longer than this. One that was not answered counts with the time until it was given up, or
-    /// until the phase ended.
+    /// Half of the loads took no longer than this. An unanswered load counts with the time until it was abandoned or the phase
+    /// ended.
     pub p50_ms: f64,
     /// 99 of 100 loads took no longer than this.
     pub p99_ms: f64,
@@ -39,49 +39,49 @@ pub struct Visited {
 pub struct Outcome {
     /// The attack.
     pub attack: &'static str,
-    /// The responses of visitors over HTTP/3; for an attack over TCP also of visitors over HTTP/2 and HTTP/1.1.
+    /// The responses of visitors over HTTP/3, and for an attack over TCP also over HTTP/2 and HTTP/1.1.
     pub visitors: Vec<Visited>,
-    /// Loads of visitors without success: responses that say so, and over TCP those that did not come whole, too.
+    /// Unsuccessful loads of visitors: responses with an error status, and over TCP also incomplete ones.
     pub refused: u64,
-    /// Resident bytes of the server before it, at most, and after it; absent without a process to look at.
+    /// Resident bytes of the server before the attack, at the peak, and after it; absent without a process ID.
     pub memory_bytes: Option<[u64; 3]>,
     /// The attackers' observations.
     #[serde(flatten)]
     pub attacked: Attacked,
-    /// The share of the machine's CPU time that programs beside the server and this one took; absent without a process to look at.
+    /// The share of the machine's CPU time used by programs other than the server and this one; absent without a process ID.
     pub others_cpu_share: Option<f64>,
     /// The conditions that did not hold.
     pub failures: Vec<String>,
-    /// The conditions that may not have held, because others took the machine's time.
+    /// The conditions that may have failed because other programs used the machine's time.
     pub undecided: Vec<String>,
 }
 
 /// Attackers' observations.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Attacked {
-    /// The codes of HTTP/3 or HTTP/2 with which the server closed connections of the attacker, and how often.
+    /// The HTTP/3 or HTTP/2 codes with which the server closed the attacker's connections, and their numbers.
     pub codes: BTreeMap<u64, usize>,
-    /// Bytes that the server sent to an address that was not proven, for each byte that came from there, at most.
+    /// The largest ratio of bytes that the server sent to an unverified address to bytes received from it.
     pub amplification: Option<f64>,
-    /// The server's faults, as the attack's script sees them.
+    /// The server's faults, according to the attack's script.
     #[serde(skip)]
     pub(crate) complaint: Option<String>,
-    /// The most memory that the server had meanwhile.
+    /// The peak of the server's memory meanwhile.
     #[serde(skip)]
     pub(crate) memory_most: Option<u64>,
 }
 
-/// Visitors keep this share of what they got before.
+/// The share of earlier responses that visitors must keep.
 const SHARE: f64 = 0.8;
-/// 99 of 100 responses take at most this many times as long as before.
+/// The factor by which 99 of 100 responses may slow down.
 const P99_TIMES: f64 = 3.0;
-/// A response that takes no longer than this is not late, whatever it took before: other processes cause as much.
+/// A response that takes no longer than this is not late, whatever it took before, because other processes cause such delays.
 const NOT_LATE_MS: f64 = 20.0;
-/// Memory returns to this multiple of its earlier value.
+/// The multiple of its earlier value to which memory must return.
 const MEMORY_TIMES: f64 = 1.1;
 /// The most bytes by which memory may grow meanwhile.
 const MEMORY_MORE_BYTES: u64 = 60_000_000;
-/// Where others take more of the machine than this, a late response says nothing of the server.
+/// If others use more of the machine than this, late responses do not count against the server.
 const BUSY_SHARE: f64 = 0.1;
 /// RFC 9000, 8.1.
 const AMPLIFICATION: f64 = 3.0;
@@ -92,7 +92,7 @@ impl Outcome {
         self.failures.is_empty() && self.undecided.is_empty()
     }
 
-    /// Judges what was measured; `allowed` are the codes with which the server may close the attacker's connections.
+    /// Judges the measurements; `allowed` are the codes with which the server may close the attacker's connections.
     pub(crate) fn judge(&mut self, allowed: &[u64]) {
         self.failures.extend(self.visitors.iter().flat_map(Visited::lost));
         let is_busy = self.others_cpu_share.is_some_and(|it| it > BUSY_SHARE);
@@ -121,7 +121,7 @@ impl Visited {
         Self { protocol, before, during, after }
     }
 
-    /// The phases in the order of time.
+    /// The phases in chronological order.
     pub fn phases(&self) -> [Served; PHASES] {
         [self.before, self.during, self.after]
     }
@@ -166,7 +166,7 @@ impl Attacked {
     }
 }
 
-/// The percentile `share` of some times; NaN of none.
+/// The percentile `share` of some times; NaN if there are none.
 pub(crate) fn percentile_ms(sorted: &[Duration], share: usize) -> f64 {
     let place = (sorted.len() * share).div_ceil(100).saturating_sub(1);
     sorted.get(place).map_or(f64::NAN, |it| it.as_secs_f64() * 1e3)

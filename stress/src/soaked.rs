@@ -7,24 +7,24 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// An attack of a soak, and the time of peace before it.
+/// An attack of a soak, and the phase before it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Round {
     /// The attack.
     pub attack: &'static str,
     /// When the round ended, in seconds from the start.
     pub ended_s: f64,
-    /// Bodies that came whole and were right.
+    /// Complete and correct bodies.
     pub bodies: usize,
     /// Half of them took no longer than this.
     pub p50_ms: f64,
     /// 99 of 100 took no longer than this.
     pub p99_ms: f64,
-    /// Resident bytes of the server: the median of the round.
+    /// The server's resident bytes: the median of the round.
     pub memory_bytes: Option<f64>,
     /// The most of them.
     pub memory_most: Option<u64>,
-    /// Descriptors of the server: the median of the round.
+    /// The server's descriptors: the median of the round.
     pub descriptors: Option<f64>,
 }
 
@@ -59,18 +59,18 @@ impl Round {
 pub struct Soaked {
     /// The guests' observations.
     pub seen: Seen,
-    /// The rounds, in the order of time.
+    /// The rounds, in chronological order.
     pub rounds: Vec<Round>,
-    /// The memory of the second half; absent without a process to look at, or with few rounds.
+    /// The trend of memory in the second half; absent without a process ID, or with few rounds.
     pub memory: Option<Trend>,
     /// The descriptors of the second half.
     pub descriptors: Option<Trend>,
-    /// The conditions that did not hold; empty: everything held.
+    /// The conditions that failed; empty if the server held.
     pub failures: Vec<String>,
 }
 
 impl Soaked {
-    /// Judges a soak; `attacked`: what the server did to attackers that it must not do.
+    /// Judges a soak; `attacked`: the server's forbidden actions towards attackers.
     pub(crate) fn judge(seen: Seen, rounds: Vec<Round>, attacked: &BTreeMap<String, u64>) -> Self {
         let half = &rounds[rounds.len() / 2..];
         let memory = trend(half, |round| round.memory_bytes);
@@ -86,7 +86,7 @@ impl Soaked {
         }
         for (name, trend) in [("memory", memory), ("descriptors", descriptors)] {
             if let Some(trend) = trend.filter(|trend| !trend.is_flat()) {
-                failures.push(format!("{name}: {:.0} more an hour", trend.per_hour));
+                failures.push(format!("{name}: {:.0} more per hour", trend.per_hour));
             }
         }
         Self { seen, rounds, memory, descriptors, failures }
@@ -102,7 +102,7 @@ fn trend(rounds: &[Round], figure: fn(&Round) -> Option<f64>) -> Option<Trend> {
 mod tests {
     use super::*;
 
-    /// Rounds of a server whose memory grows by this number of bytes each second after some time.
+    /// Rounds of a server whose memory grows by this number of bytes per second after some time.
     fn failures(bytes_per_second: u64, wrong: BTreeMap<String, u64>) -> Vec<String> {
         let round = |number: u64| {
             let memory = 20_000_000 + (number % 3) * 10_000 + number * 10 * bytes_per_second;
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_wrong_body_and_memory_that_rises_are_failures() {
         assert_eq!(failures(0, BTreeMap::new()), Vec::<String>::new());
-        assert_eq!(failures(1000, BTreeMap::new()), ["memory: 3600000 more an hour"]);
+        assert_eq!(failures(1000, BTreeMap::new()), ["memory: 3600000 more per hour"]);
         assert_eq!(
             failures(0, BTreeMap::from([("/: other bytes".to_owned(), 2)])),
             ["2 x /: other bytes"]

@@ -2,26 +2,26 @@
 
 use serde::Serialize;
 
-/// A straight line through figures (Theil 1950, Sen 1968): its slope is the median of the slopes between all pairs of
-/// points, so that single outliers do not move it.
+/// A straight line through values (Theil 1950, Sen 1968): its slope is the median of the slopes between all pairs of points,
+/// so that single outliers do not move it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Trend {
-    /// How much the figures rise in an hour.
+    /// The rise of the values per hour.
     pub per_hour: f64,
-    /// The 95 % interval of that, from the variance of Kendall's tau (Sen 1968). It takes the points for independent.
+    /// The 95 % interval of that, from the variance of Kendall's tau (Sen 1968). It assumes independent points.
     pub interval: [f64; 2],
-    /// How much they rise from the first point to the last.
+    /// The rise from the first point to the last.
     pub rise: f64,
-    /// How far a point is from the line: 1.4826 times the median distance, which is the standard deviation if the distances
-    /// have a normal distribution.
+    /// The distance of points from the line: 1.4826 times the median distance, which is the standard deviation if the
+    /// distances have a normal distribution.
     pub noise: f64,
 }
 
-/// With fewer points, a slope says nothing.
+/// With fewer points, a slope is meaningless.
 const POINTS_LEAST: usize = 8;
 
 impl Trend {
-    /// The line through points (seconds, figure) in the order of time. `None`: they are too few.
+    /// The line through points (seconds, value) in chronological order. `None`: too few points.
     pub(crate) fn of(points: &[(f64, f64)]) -> Option<Self> {
         if points.len() < POINTS_LEAST {
             return None;
@@ -50,14 +50,14 @@ impl Trend {
         })
     }
 
-    /// Whether the figures do not rise: the interval includes 0 or less, or all of the rise is less than the distance of one
+    /// Whether the values do not rise: the interval includes 0 or less, or the total rise is less than the distance of one
     /// point from the line.
     pub fn is_flat(&self) -> bool {
         self.interval[0] <= 0.0 || self.rise <= self.noise
     }
 }
 
-/// The figure at this place, or the nearest one that there is.
+/// The value at this index, or the nearest existing one.
 fn at(sorted: &[f64], place: f64) -> f64 {
     let last = sorted.len().saturating_sub(1) as f64;
     #[expect(
@@ -79,7 +79,7 @@ pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
 mod tests {
     use super::*;
 
-    /// A point each 10 s that is at most 50 above or below the line; each tenth is far above it.
+    /// A point every 10 s that is at most 50 above or below the line; every tenth is far above it.
     fn points(per_point: f64) -> Vec<(f64, f64)> {
         let figure = |number: u32| match number % 10 {
             9 => 5000.0,

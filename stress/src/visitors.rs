@@ -1,4 +1,4 @@
-//! Visitors who load a file again and again while a server is attacked.
+//! Visitors who load a file repeatedly while a server is attacked.
 
 use crate::client_connection::ClientConnection;
 use crate::limits::{REQUEST_EACH, VISITORS};
@@ -16,7 +16,7 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
-    /// Notes a response that has come, and asks again when it is time.
+    /// Records an arrived response, and makes the next request when due.
     pub(crate) fn act(&mut self, client: &mut ClientConnection, path: &str, now: Instant) {
         if let Some(asked) = self.asked.filter(|_| client.complete >= self.requests) {
             self.times.push(now - asked);
@@ -52,7 +52,7 @@ pub(crate) fn served(visits: &mut [Visit], length: Duration, now: Instant) -> Se
     served_in(&answered, &unanswered, length)
 }
 
-/// The responses of all visitors in a time of this length: how long loads took that were answered, and how long others waited.
+/// The responses of all visitors in a phase of this length: the durations of answered loads, and the waits of others.
 pub(crate) fn served_in(
     answered: &[Duration],
     unanswered: &[Duration],

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use stress::{File, Outcome, Soak, Soaked, StressError, Target, Visited, find, run, soak};
 
-/// Bodies of as many bytes as their path says; every so many of them are wrong.
+/// Bodies of as many bytes as their path states; one in this many is wrong.
 #[derive(Default)]
 struct Bodies {
     wrong_each: Option<u64>,
@@ -75,7 +75,7 @@ fn heads_of_many_fields_and_gaps_end_their_connections_over_http_3() {
     });
 }
 
-/// What comes of an attack that lasts a second, or longer where the machine is too busy for what is expected of it and of visitors.
+/// The outcome of an attack that lasts a second, or longer if the machine is too busy for what is expected of it and of visitors.
 fn attacked(target: &Target, name: &str, is_there: impl Fn(&Outcome) -> bool) -> Outcome {
     let attack = find(name).expect("in the list");
     let run = |seconds| run(target, attack, Duration::from_secs(seconds)).expect("carried out");
@@ -96,7 +96,7 @@ fn are_served(outcome: &Outcome) {
     assert_eq!(outcome.refused, 0, "{outcome:?}");
 }
 
-/// A target whose backend is this program, before a server that takes WebSockets to it or not.
+/// A target whose backend is this program, before a server that forwards WebSockets to it or not.
 fn before_backend<T>(websockets: bool, attack: impl FnOnce(&Target) -> T) -> T {
     at_proxy(websockets, |server, backend| {
         let target = Target::new(server, vec![File::unknown("/")], None).expect("on this machine");
@@ -125,7 +125,7 @@ fn an_attack_on_websockets_says_when_none_reaches_the_backend_or_there_is_none()
     let alone = Target::new("127.0.0.1:1".parse().expect("an address"), Vec::new(), None);
     let refused = run(&alone.expect("on this machine"), attack, Duration::from_secs(1));
     let message = refused.expect_err("no backend").to_string();
-    assert!(message.starts_with("tunnels-idle: needs a backend that takes part"), "{message}");
+    assert!(message.starts_with("tunnels-idle: needs a backend that participates"), "{message}");
 }
 
 /// A soak of four seconds, in which the server's process is this one.

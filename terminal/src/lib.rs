@@ -1,5 +1,5 @@
-//! Output, arguments and exit codes of the command line's programs: tables, JSON with its
-//! provenance, progress, one line for a failure.
+//! Output, arguments and exit codes of the command-line programs: tables, JSON with provenance,
+//! progress, and one-line failures.
 
 mod flags;
 mod limits;

@@ -12,7 +12,7 @@ use serve::Failure;
 pub use serve::printable;
 use std::io::{BufWriter, Write};
 
-/// Prints one JSON document of a format, with its provenance, and nothing else.
+/// Prints a JSON document of a format, with its provenance, and nothing else.
 pub fn json_of_program(format: &str, mut document: Value) -> Result<(), Failure> {
     if let Value::Object(fields) = &mut document {
         fields.insert("provenance".to_owned(), provenance());
@@ -20,7 +20,7 @@ pub fn json_of_program(format: &str, mut document: Value) -> Result<(), Failure>
     json_of(format, &document)
 }
 
-/// Prints one JSON object of a format, `utmost-NAME/VERSION` as `schemas/NAME.json` has it, and nothing else.
+/// Prints a JSON object of format `utmost-NAME/VERSION` as in `schemas/NAME.json`, and nothing else.
 pub fn json_of(format: &str, document: &impl Serialize) -> Result<(), Failure> {
     json(&Formatted { format, document })
 }
@@ -33,7 +33,7 @@ struct Formatted<'a, T> {
     document: &'a T,
 }
 
-/// Prints one JSON document, which has its format already, and nothing else.
+/// Prints a JSON document that already has its format, and nothing else.
 pub fn json(value: &impl Serialize) -> Result<(), Failure> {
     let mut stdout = BufWriter::new(std::io::stdout().lock());
     let written = serde_json::to_writer_pretty(&mut stdout, value).map_err(std::io::Error::from);
@@ -45,10 +45,10 @@ pub fn line(text: &str) -> Result<(), Failure> {
     ended(writeln!(std::io::stdout().lock(), "{}", printable(text)))
 }
 
-/// As wide as a terminal at least is.
+/// The minimum width of terminals.
 const COLUMNS: usize = 80;
 
-/// Prints a paragraph in lines of 80 columns at most, as far as its words are shorter.
+/// Prints a paragraph in lines of at most 80 columns, unless a word is longer.
 pub fn paragraph(text: &str) -> Result<(), Failure> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split_whitespace() {
@@ -64,7 +64,7 @@ pub fn paragraph(text: &str) -> Result<(), Failure> {
     line(&lines.join("\n"))
 }
 
-/// Prints a note on stderr: one line, whatever names are in it.
+/// Prints a one-line note on stderr, whatever names it contains.
 pub fn note(text: &str) {
     eprintln!("{}", printable(text).replace('\n', "\u{fffd}"));
 }
@@ -76,8 +76,8 @@ fn ended(written: std::io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// A table without lines. Columns from the second on are numbers unless `text_columns` names them. Beyond 10,000 rows it
-/// only counts.
+/// Prints a table without lines. Columns from the second on are numbers, unless `text_columns` names them. Beyond 10,000
+/// rows, it prints only their number.
 pub fn table(
     header: &[&str],
     text_columns: &[usize],
@@ -99,7 +99,7 @@ pub fn table(
     table
 }
 
-/// A bar on stderr for `length` steps, on a terminal only.
+/// A progress bar on stderr for `length` steps, only on a terminal.
 pub fn progress(length: usize, what: &'static str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(length as u64), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
@@ -108,7 +108,7 @@ pub fn progress(length: usize, what: &'static str) -> ProgressBar {
     bar
 }
 
-/// The bytes that were read so far, on stderr.
+/// The number of bytes read so far, on stderr.
 pub fn reading() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("reading logs: {bytes} {spinner}");
@@ -121,7 +121,7 @@ pub fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |it| format!("{it:.decimals$}"))
 }
 
-/// A share in percent, without the sign.
+/// A share as a percentage, without the sign.
 pub fn percent(share: f64, decimals: usize) -> String {
     format!("{:.decimals$}", 100.0 * share)
 }

@@ -1,4 +1,4 @@
-//! How a program reads its arguments, and how it ends.
+//! How a program reads its arguments and exits.
 
 use crate::output::printable;
 use clap::Parser;
@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use serve::Failure;
 use std::process::ExitCode;
 
-/// Ends the program of this name as `carry_out` ended. Why it failed is one line on stderr.
+/// Runs `carry_out` and exits accordingly. A failure is one line on stderr.
 pub fn run(program: &str, carry_out: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
     match carry_out() {
         Ok(()) => ExitCode::SUCCESS,
@@ -17,7 +17,7 @@ pub fn run(program: &str, carry_out: impl FnOnce() -> Result<(), Failure>) -> Ex
     }
 }
 
-/// The arguments of the command line. For its help or its version, the program prints them and ends.
+/// Parses the command line. For help or version, prints it and exits.
 pub fn arguments<A: Parser>() -> Result<A, Failure> {
     let matches = serve::arranged(A::command()).try_get_matches();
     matches.and_then(|it| A::from_arg_matches(&it)).map_err(|error| match error.kind() {

@@ -1,9 +1,9 @@
-//! The provenance of a result: everything that is needed to make it again.
+//! The provenance of a result: everything needed to reproduce it.
 
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Facts from the build script: versions, and the Git commit, with `-dirty` appended if the program is built from something else.
+/// Facts from the build script: versions, and the Git commit, with `-dirty` appended if the sources differ from it.
 const BUILD: [(&str, &str); 5] = [
     ("utmost", env!("CARGO_PKG_VERSION")),
     ("git_commit", env!("UTMOST_COMMIT")),
@@ -12,7 +12,7 @@ const BUILD: [(&str, &str); 5] = [
     ("boring", env!("UTMOST_BORING")),
 ];
 
-/// Provenance of this run of the program: what it was built from, command, machine, date. What is studied is added by the study.
+/// Provenance of this run: the program's build, command, machine, and date. A study adds what it examined.
 pub fn provenance() -> Value {
     let argv = std::env::args_os().map(|it| it.to_string_lossy().into_owned());
     let date = jiff::Timestamp::now().to_string();
@@ -20,7 +20,7 @@ pub fn provenance() -> Value {
     BUILD.map(|(what, version)| (what, json!(version))).into_iter().chain(run).collect()
 }
 
-/// The words of the command. Where the program lies is a matter of the machine.
+/// The words of the command, without the program's folder, which depends on the machine.
 fn command(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut words: Vec<String> = words.collect();
     if let Some(program) = words.first_mut()

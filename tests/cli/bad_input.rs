@@ -1,4 +1,4 @@
-//! What is wrong with the input or with the world is one line, which names file, place and cause.
+//! Each problem with the input or the environment is one line, which names file, place and cause.
 
 use crate::{data, only_line, utmost};
 use std::fs;
@@ -27,7 +27,7 @@ fn assert_refused(arguments: &[&str], code: i32, expected: &str) {
     assert!(message.starts_with(expected), "{arguments:?}: {message}");
 }
 
-/// As [`assert_refused`] with code 2, of a file that the message must begin with.
+/// Like [`assert_refused`], with code 2, for a file with whose name the message must begin.
 #[track_caller]
 fn assert_file_refused(arguments: &[&str], file: &Path, expected: &str) {
     let file = file.to_str().expect("UTF-8");
@@ -187,11 +187,11 @@ fn a_scheme_that_no_client_can_signal_is_for_the_own_server_only() {
     for (scheme, cause) in [
         (
             "srpt",
-            "a client does not know at a request how long the response is; these can be signalled: rr, wrr, ",
+            "a client does not know when it makes a request how long the response is; these can be signalled: rr, wrr, ",
         ),
         (
             "cpl",
-            "a client does not know at a request what will depend on the response; these can be ",
+            "a client does not know when it makes a request what will depend on the response; these can be ",
         ),
         (
             "p+@quicker",
@@ -477,12 +477,12 @@ fn a_configuration_whose_page_is_not_bundled_names_file_key_and_remedy() {
     );
     assert!(line.contains(&expected), "{line}");
     assert!(
-        line.ends_with("a site of your own has root = \"DIR\" or upstream = \"URL\" in its place"),
+        line.ends_with("your own site has root = \"DIR\" or upstream = \"URL\" in its place"),
         "{line}"
     );
 }
 
-/// A log whose side nothing in it tells.
+/// A log without any sign of its side.
 const NOBODYS: &str = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{}}
 {"time":1,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[{"frame_type":"ping"}]}}
 "#;
@@ -521,7 +521,7 @@ fn a_log_of_nobody_is_not_called_a_clients_and_its_name_takes_one_line() {
     let mut program = utmost(&["qlog", "limits"]);
     let line = only_line(&program.arg(&path).output().expect("it runs"), 2);
     let expected =
-        "new\u{fffd}line.sqlog: the log does not say which side wrote it: say it with --vantage";
+        "new\u{fffd}line.sqlog: the log does not show which side wrote it: name it with --vantage";
     assert!(line.ends_with(expected), "{line}");
 }
 
@@ -553,7 +553,7 @@ fn a_version_of_http_is_refused_where_something_else_needs_http_3() {
         ),
         (
             &["compare", page, "--engine", "wire", "--http", "2", "--push", "push"],
-            "--http: over TCP nothing is pushed; leave out --push and --gate, or use --http 3",
+            "--http: pushes need HTTP/3; leave out --push and --gate, or use --http 3",
         ),
     ] {
         assert_refused(arguments, 2, expected);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// What the script itself calls.
+/// The programs that the script itself calls.
 const SYSTEM: [&str; 10] =
     ["sh", "cat", "dirname", "sed", "sort", "grep", "expr", "env", "chmod", "mkdir"];
-/// What the build needs.
+/// The programs that the build needs.
 const TOOLS: [&str; 6] = ["cc", "c++", "cmake", "make", "git", "cargo"];
 
 /// A machine: a folder of programs.

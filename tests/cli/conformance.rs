@@ -16,8 +16,8 @@ const SPECIFICATIONS: [(&str, &str); 5] = [
     ("8441", "WebSockets over HTTP/2"),
 ];
 
-/// A rule: the sections that have it, what a client does, and what the server does. A comment of a test says it so:
-/// "RFC 9114, 7.2.4. Client: sends SETTINGS twice. Server: `H3_FRAME_UNEXPECTED`."
+/// A rule: the sections that have it, what a client does, and what the server does. A comment of a test states it as: "RFC
+/// 9114, 7.2.4. Client: sends SETTINGS twice. Server: `H3_FRAME_UNEXPECTED`."
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Rule {
     order: Vec<u32>,
@@ -72,7 +72,7 @@ fn tests_of(source: &str) -> Vec<(&str, Vec<&str>)> {
     tests
 }
 
-/// The parts of a doc comment that begin with a line that begins so, without that beginning.
+/// The parts of a doc comment that begin with a line with this beginning, without that beginning.
 fn parts_of(comment: &[&str], beginning: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut is_part = false;

@@ -1,4 +1,4 @@
-//! `utmost corpus` with files that are there, are not, or are something else.
+//! `utmost corpus` with files that exist, do not exist, or are something else.
 
 use crate::schemas::assert_valid;
 use crate::{only_line, utmost};
@@ -27,7 +27,7 @@ fn assert_refused(folder: &Path, arguments: &[&str], expected: &str) {
     assert_eq!(line.strip_prefix("utmost: "), Some(expected), "{arguments:?}");
 }
 
-/// Captures of a page that loads otherwise under each of the five settings: nothing predicts it.
+/// Captures of a page that loads differently under each of the five settings: nothing predicts it.
 fn erratic() -> String {
     let mut captures: Value = serde_json::from_str(CAPTURES).expect("JSON");
     let loads = captures["fitted"].as_array_mut().expect("a list");
@@ -52,7 +52,7 @@ fn a_recording_whose_replays_disagree_is_written_with_force_only() {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("utmost: page: discovery times are off by"), "{stderr}");
-    assert!(stderr.contains("or keep it all the same with --force"), "{stderr}");
+    assert!(stderr.contains("or keep it anyway with --force"), "{stderr}");
     assert!(!folder.path().join("page.json").exists());
 
     let output = corpus(folder.path(), &[&record[..], &["--force"]].concat());
@@ -154,7 +154,7 @@ fn what_cannot_be_recorded_is_refused_before_a_browser_is_started() {
     let folder = folder();
     for (source, cause) in [
         ("ftp://a/", "is not a page of a server; name an http or https URL"),
-        ("https://me@a/", "holds a user's name; record pages that anybody may see, without it"),
+        ("https://me@a/", "contains a user name; record public pages without it"),
         ("nowhere", "no such folder; name a folder, a URL, npm:NAME@VERSION/PATH or deb:NAME/PATH"),
         (
             "data:text/html,x",
@@ -251,7 +251,7 @@ fn a_graph_of_no_host_is_refused() {
     }
 }
 
-/// A HAR file of a page of this host, with a document of so many bytes.
+/// A HAR file of a page of this host, with a document of this many bytes.
 fn har(host: &str, bytes: usize) -> String {
     let content = format!(r#""content":{{"size":{bytes},"mimeType":"text/html"}}"#);
     format!(

@@ -6,7 +6,7 @@ use crate::{data, utmost};
 use serde_json::Value;
 use std::net::UdpSocket;
 
-/// What the doctor says of a server with these flags: exit code, and what is bad.
+/// The doctor's findings about a server with these flags: exit code, and what is bad.
 fn examined(flags: &[&str], host: &str, trust: &[&str]) -> (Option<i32>, Vec<String>) {
     let (_folder, key) = private_key();
     let certificate = data("server.pem");

@@ -1,4 +1,4 @@
-//! What `--json` prints is what `schemas/` says, and `ideal` prints the same twice.
+//! The output of `--json` follows `schemas/`, and `ideal` prints the same twice.
 
 use crate::schemas::{assert_valid, assert_valid_by, schema};
 use crate::stdout_of;
@@ -16,7 +16,7 @@ pub(crate) fn schemas() -> BTreeMap<String, Value> {
     names.map(|name| (name.clone(), schema(&format!("{name}.json")))).collect()
 }
 
-/// Whether a document is as a definition of a schema says.
+/// Whether a document follows a definition of a schema.
 fn assert_valid_as(name: &str, definition: &str, document: &Value) {
     let definitions = schema(name)["$defs"].take();
     let reference = format!("#/$defs/{definition}");
@@ -125,7 +125,7 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// The JSON documents of a file, one a line in `.jsonl`.
+/// The JSON documents of a file, one per line in `.jsonl`.
 fn documents_in(file: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(file).expect("a text");
     let parsed = |it: &str| serde_json::from_str(it).expect("JSON");

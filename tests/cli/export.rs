@@ -83,7 +83,7 @@ fn a_log_without_the_series_is_refused_with_the_reason() {
     let output = utmost(&["qlog", "export", "--series", "restraints", &log("client.sqlog")]);
     let line = only_line(&{ output }.output().expect("it runs"), 2);
     assert!(
-        line.contains("a client's log says what arrived, not what held the server back"),
+        line.contains("a client's log shows what arrived, not what held the server back"),
         "{line}"
     );
 }

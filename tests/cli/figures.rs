@@ -1,4 +1,4 @@
-//! The figures of a study: for whom they are drawn, and what they say of how they were made.
+//! The figures of a study: for whom they are drawn, and their statements about how they were made.
 
 use crate::studies::read;
 use crate::{only_line, stdout_of, utmost};

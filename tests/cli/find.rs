@@ -106,7 +106,7 @@ fn a_log_is_asked_about_on_its_own_link_unless_another_is_named() {
     let shown = stdout_of(&["find", &log, "--networks", "lte", "--details"]);
     for words in [
         "client.sqlog on lte",
-        "assumed of client.sqlog, because its source does not say it:",
+        "assumed for client.sqlog, because its source does not contain it:",
         "the log's order is most like ",
         "a log does not say what is above the fold: all of the page counts",
     ] {
@@ -155,7 +155,7 @@ fn a_url_is_loaded_in_chromium_and_keeps_its_address() {
     let document = answer(&[&find[1..], &["--policy", policy, "--measure"]].concat());
     assert_eq!(document["baseline_server"], "rfc9218", "the server of the URL was asked");
     let assumptions = document["by_resource"][0]["assumptions"].to_string();
-    let derived = "why the browser asked for what was derived from 3 loads";
+    let derived = "the causes of requests were derived from 3 loads";
     assert!(assumptions.contains(derived), "{assumptions}");
     let certainty = document["answer"]["certainty"].as_str().expect("words");
     let is_found =
@@ -169,7 +169,8 @@ fn a_url_is_loaded_in_chromium_and_keeps_its_address() {
     assert!(policy.contains(&host) || !policy.contains("[[route]]"), "{policy}");
 }
 
-/// A folder with a page that is not its index: a logo, a hero as a background, and images that nobody sees at first.
+/// A folder with a page that is not its index: a logo, a hero as a background, and images that are invisible at
+/// first.
 #[cfg(feature = "record")]
 fn team(folder: &Path) -> String {
     let site = folder.join("public");
@@ -366,7 +367,10 @@ fn a_recording_is_read_and_its_assumptions_are_said() {
     let decoded =
         "1 responses have no recorded size on the wire (a cache or a service worker answered)";
     assert!(shown.contains(decoded), "{shown}");
-    assert!(shown.contains("\nassumed of home, because its source does not say it:\n"), "{shown}");
+    assert!(
+        shown.contains("\nassumed for home, because its source does not contain it:\n"),
+        "{shown}"
+    );
     assert!(shown.contains("names no initiators"), "{shown}");
     let document = answer(&[&har, "--networks", "3g"]);
     let assumptions = document["by_resource"][0]["assumptions"].as_array().expect("assumptions");

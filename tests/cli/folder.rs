@@ -1,4 +1,5 @@
-//! The whole way of a site's owner: a folder, `find`, `serve --config`, and a browser that gets the order.
+//! The whole path of a site's owner: a folder, `find`, `serve --config`, and a browser that gets the
+//! order.
 
 use crate::serving::Serving;
 use crate::stdout_of;

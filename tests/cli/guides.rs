@@ -1,4 +1,4 @@
-//! The guides are true: their links lead somewhere, and what they ask of `cargo` exists.
+//! The guides are true: their links lead somewhere, and the `cargo` commands in them exist.
 
 use crate::commands::guides;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,7 +77,7 @@ fn a_page_has_at_most_150_lines_that_a_person_wrote() {
     assert_eq!(written_lines("a\n<!-- Made from x -->\nb\n<!-- end -->\nc"), 2);
 }
 
-/// What `cargo` is asked to do in a text, in code blocks and within lines.
+/// The `cargo` commands in a text, in code blocks and within lines.
 fn cargo_commands(text: &str) -> Vec<Vec<&str>> {
     let commands = text.split("cargo ").skip(1);
     let ends = ['\n', '`', '#', '|', '&', ';'];
@@ -133,7 +133,7 @@ fn names(packages: &BTreeMap<String, PathBuf>) -> BTreeSet<String> {
     names
 }
 
-/// The tests that `cargo test` is asked for by a part of their path, if there is none.
+/// The tests that `cargo test` names by a part of their path, if there are none.
 fn without_tests<'a>(command: &[&'a str], names: &BTreeSet<String>) -> Option<&'a str> {
     let asked = command.strip_prefix(&["test"])?;
     let takes_value = |it: &str| matches!(it, "-p" | "--test" | "--example" | "--bin");

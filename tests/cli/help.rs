@@ -1,4 +1,4 @@
-//! What the program says of itself.
+//! The program's help.
 
 use crate::utmost;
 

@@ -3,7 +3,7 @@
 use crate::utmost;
 use std::process::Output;
 
-/// What a command behind a link says, or `None` where the system allows no such namespaces.
+/// The output of a command behind a link, or `None` if the system allows no such namespaces.
 fn behind_a_link(arguments: &[&str]) -> Option<Output> {
     let all = [&["link", "--tun", "--network", "loopback"], arguments].concat();
     let output = utmost(&all).output().expect("the program runs");

@@ -51,7 +51,7 @@ const NAME: &str = "utmost";
 const PROGRAM: &str = env!("CARGO_BIN_EXE_utmost");
 const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
 
-/// What the program can be asked for.
+/// The commands of the program.
 const COMMANDS: &[&str] = &[
     "schemes",
     "order",

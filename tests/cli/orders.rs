@@ -4,7 +4,7 @@ use crate::{only_line, stdout_of, utmost};
 
 const SCENARIO: &str = "examples/late-stylesheet.json";
 
-/// Scheme and order, a line each, without the table's spaces.
+/// Scheme and order, one per line, without the table's spaces.
 fn orders(schemes: &str) -> Vec<String> {
     let text = stdout_of(&["order", SCENARIO, "--scheme", schemes]);
     let lines = text.lines().map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "));

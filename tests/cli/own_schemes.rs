@@ -136,7 +136,7 @@ fn a_study_compares_nothing_with_a_scheme_that_failed() {
                 last.contains(&cause) && last.contains("Function not found: + ((), i64)"),
                 "{last}"
             );
-            let said = format!("Scheme {function} failed, so it is compared with nothing (page");
+            let said = format!("Scheme {function} failed, so it is not compared (page");
             assert!(stdout.contains(&said), "{engine}, {function}: {stdout}");
             let rows: Vec<&str> = stdout.lines().filter(|it| it.starts_with(' ')).collect();
             let own: Vec<&&str> =

@@ -67,7 +67,7 @@ fn pushes_hints_and_signals_that_mean_nothing_are_refused_before_anything_is_loa
         &["--push", "push", "--gate", "ajar"],
         "`ajar` is not a push gate; there are: preempt, strict, throttle:BYTES, ",
     );
-    on_stack(&["--gate", "throttle:0"], "`throttle:0` lets nothing go before the document");
+    on_stack(&["--gate", "throttle:0"], "`throttle:0` sends nothing before the document");
     for pushes in [&[][..], &["--push", "none,preload"]] {
         on_stack(
             &[&["--gate", "strict"][..], pushes].concat(),
@@ -80,7 +80,7 @@ fn pushes_hints_and_signals_that_mean_nothing_are_refused_before_anything_is_loa
     );
     on_stack(
         &["--signals", "obey", "--schemes", "cpl"],
-        "--signals obey: `cpl` looks ahead in the page, which signals do not tell;",
+        "--signals obey: `cpl` looks ahead in the page, which signals do not describe;",
     );
     on_stack(
         &["--push", "push", "--policy", "x", "--seeds", "9"],

@@ -1,5 +1,5 @@
-//! `utmost qlog` on small logs of one connection: three streams in turn, 500 bytes a frame; the
-//! second frame of stream 4 is lost and comes 25 ms later.
+//! `utmost qlog` on small logs of one connection: three streams in turn, 500 bytes per frame; the second frame of stream
+//! 4 is lost and arrives 25 ms later.
 
 use crate::{data, only_line, stdout_of, utmost};
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn check_says_what_a_log_is_for() {
     );
 }
 
-/// What `hol` says of logs, but for where it comes from.
+/// The output of `hol` for logs, except its provenance.
 fn blocking(logs: &[&str]) -> Value {
     let mut document = json(&[&["hol"], logs].concat());
     let provenance = document.as_object_mut().and_then(|it| it.remove("provenance"));
@@ -208,7 +208,10 @@ fn lint_refuses_another_connections_log_and_a_servers_as_the_clients() {
         only_line(&utmost(&arguments).output().expect("runs"), 2)
     };
     let line = of(other);
-    assert!(line.contains("ID aaaa030405060708 there, 0102030405060708 at the server"), "{line}");
+    assert!(
+        line.contains("ID aaaa030405060708 in this log, 0102030405060708 at the server"),
+        "{line}"
+    );
     let line = of(&log("server.sqlog"));
     assert!(line.contains("a server's log; --client takes the log of its client"), "{line}");
 }
@@ -287,10 +290,7 @@ fn a_set_that_nothing_in_the_log_belongs_to_is_refused() {
     let output =
         utmost(&["qlog", "index", &log("client.sqlog"), "--page", "gentelella-index"]).output();
     let line = only_line(&output.expect("runs"), 2);
-    assert!(
-        line.ends_with("nothing in the log is of the set that --page or --set names"),
-        "{line}"
-    );
+    assert!(line.ends_with("nothing in the log belongs to the set of --page or --set"), "{line}");
 }
 
 #[test]

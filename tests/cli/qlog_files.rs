@@ -1,4 +1,5 @@
-//! `utmost qlog` on what is no log, or not a whole one: pipes, devices, half archives, JSON that is no lines, other pages.
+//! `utmost qlog` on files that are not logs, or incomplete ones: pipes, devices, half archives, JSON that is not in lines,
+//! other pages.
 
 use crate::qlog_several::{json_of, pair, ran, text_of, write};
 use crate::{data, stdout_of};

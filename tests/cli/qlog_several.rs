@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Packets without what was in them, of two connections: as quinn logs.
+/// Packets without their frames, of two connections, as quinn logs them.
 const NO_FRAMES: &str = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"client"}}}
 {"time":1,"group_id":"aa","name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1}}}
 {"time":2,"group_id":"bb","name":"transport:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":1}}}
@@ -27,7 +27,7 @@ pub(crate) fn pair() -> TempDir {
     folder
 }
 
-/// The same, with files that are no logs among them: the first and the last by name.
+/// The same, with other files among them: the first and the last by name.
 fn with_bad_ones() -> TempDir {
     let folder = pair();
     write(&folder, "a-nonsense.qlog", "nonsense");
@@ -45,7 +45,7 @@ pub(crate) fn text_of(path: &Path) -> String {
     path.to_str().expect("UTF-8").to_owned()
 }
 
-/// What a command gave: exit code, stdout, stderr.
+/// The result of a command: exit code, stdout, stderr.
 pub(crate) fn ran(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = utmost(&[&["qlog"], arguments].concat()).output().expect("runs");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
@@ -197,7 +197,7 @@ fn a_log_without_frames_is_one_reason_and_a_failure() {
     for command in ["streams", "index", "ribbon", "hol", "compare"] {
         let line = only_line(&utmost(&["qlog", command, &log]).output().expect("runs"), 2);
         let reason =
-            "quinn.sqlog: no STREAM frames logged: its packets are logged without what was in them";
+            "quinn.sqlog: no STREAM frames logged: its packets are logged without their frames";
         assert!(line.contains(reason), "{command}: {line}");
     }
     let (code, text, _) = ran(&["streams", &log, "--json"]);

@@ -13,7 +13,7 @@ fn nodes_have_the_names_of_the_log_and_of_the_scheme() {
     assert_eq!(
         lines,
         [
-            "element (weight), the share of the connection that it and all below it get",
+            "element (weight), the share of the connection for it and all below it",
             "at 2 ms, firefox",
             "  root 100%",
             "    LEADERS (201) 100%",

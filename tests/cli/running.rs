@@ -1,4 +1,4 @@
-//! A process of the program that goes on, and what it answers over HTTP/1.1.
+//! A running process of the program, and its answers over HTTP/1.1.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,12 +9,12 @@ pub(crate) struct Running {
     child: Child,
     /// Its host and port.
     pub(crate) address: String,
-    /// What paths begin with: of `view`, its token.
+    /// The beginning of all paths: of `view`, its token.
     pub(crate) below: String,
 }
 
 impl Running {
-    /// Starts the program, which says where it listens.
+    /// Starts the program, which prints its address.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut child = std::process::Command::new(crate::PROGRAM)
             .current_dir(crate::REPOSITORY)

@@ -1,4 +1,4 @@
-//! Documents are as `schemas/` says.
+//! Documents follow `schemas/`.
 
 use serde_json::Value;
 use std::path::Path;

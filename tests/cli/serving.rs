@@ -96,7 +96,7 @@ fn a_page_is_served_played_and_the_server_ends_on_sigterm() {
     assert_eq!(bytes.sum::<u64>(), 1_580_000);
     let (code, stderr) = server.stop();
     assert_eq!(code, Some(0), "{stderr}");
-    let said = "no --cert: using a self-signed certificate for localhost, valid for 30 days; Chromium takes it with ";
+    let said = "no --cert: using a self-signed certificate for localhost, valid for 30 days; Chromium accepts it with";
     assert!(stderr.starts_with(said) && stderr.lines().count() == 1, "{stderr}");
 }
 
@@ -137,7 +137,7 @@ fn visitors_try_orders_and_the_file_says_what_they_have_shown() {
         stdout_of(&["play", "davies-meenan", "--server", &server.address, "--insecure"]);
         let (code, stderr) = server.stop();
         assert_eq!(code, Some(0), "{stderr}");
-        let said = "explore: davies-meenan.test/index.html: too few visits to say anything";
+        let said = "explore: davies-meenan.test/index.html: too few visits for a result";
         assert!(stderr.lines().any(|it| it == said), "{stderr}");
         let text = std::fs::read_to_string(file).expect("written");
         let document = serde_json::from_str(&text).expect("JSON");
@@ -236,10 +236,10 @@ fn sighup_reads_the_files_again_and_keeps_what_it_has_if_they_are_broken() {
         server.signal("-HUP");
         server.stderr_line()
     };
-    assert_eq!(told(&mut server), "reloaded: new connections use the present files\n");
+    assert_eq!(told(&mut server), "reloaded: new connections use the current files\n");
     std::fs::write(&key, "broken").expect("written");
     let expected = format!(
-        "not reloaded, everything stays as it was: --cert, --key: {key_argument}: holds no private key in PEM form\n"
+        "not reloaded, nothing has changed: --cert, --key: {key_argument}: holds no private key in PEM form\n"
     );
     assert_eq!(told(&mut server), expected);
     stdout_of(&["play", page, "--server", &server.address, "--insecure"]);
@@ -320,8 +320,8 @@ fn a_backend_is_served_and_its_pushes_are_listed() {
     assert_eq!(server.stop().0, Some(0));
 }
 
-/// What `play --push-log` says of two visits to a site of files with these keys of its document's route, and with this
-/// `Cache-Control` field.
+/// The output of `play --push-log` for two visits to a site of files with these keys of its document's route, and with
+/// this `Cache-Control` field.
 fn two_visits(keys: &str, cache_control: &str) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, bytes) in [("index.html", 8000), ("style.css", 6000), ("hero.jpg", 30_000)] {
@@ -413,7 +413,7 @@ fn a_check_lists_all_mistakes_at_once_and_serves_nothing() {
     let mut right = utmost(&["serve", "--check", "--root", folder, "--listen", "127.0.0.1:0"]);
     let right = right.output().expect("it runs");
     assert_eq!(right.status.code(), Some(0));
-    assert_eq!(right.stdout, b"nothing is wrong: the server can start\n");
+    assert_eq!(right.stdout, b"no mistakes: the server can start\n");
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn what_a_configuration_says_in_vain_is_warned_of() {
     let (code, stderr) = Serving::start(&["--config", name]).stop();
     let warnings: Vec<&str> = stderr.lines().filter(|it| it.starts_with("warning: ")).collect();
     let expected = [
-        format!("warning: {name}: line 3: directives do nothing unless signals = \"override\""),
+        format!("warning: {name}: line 3: directives have no effect unless signals = \"override\""),
         format!(
             "warning: {name}: [[route]] path \"/\": push \"/gone.css\": the site has no such resource"
         ),

@@ -130,7 +130,7 @@ fn a_journal_that_was_edited_is_refused() {
         assert!(message.contains(expected), "{message}");
     };
     let first = whole.lines().next().expect("a line");
-    refused(format!("{whole}{first}\n"), "a load that an earlier line has, too; remove the line");
+    refused(format!("{whole}{first}\n"), "a load that is also in an earlier line; remove the line");
     let other = whole.replacen("\"scheme\":\"dfifo\"", "\"scheme\":\"rr\"", 1);
     assert_ne!(other, whole);
     refused(other, "is not one of this study: page ");
@@ -230,7 +230,7 @@ fn weights_of_the_web_weigh_the_pages_of_a_summary_and_load_nothing_again() {
 fn pages_that_stand_for_none_of_the_web_have_no_weighted_study() {
     let output = utmost(&["compare", "--paper", "davies-meenan", "--weights", "web"]).output();
     let line = only_line(&output.expect("the program runs"), 2);
-    let cause = "--weights web: none of these pages stands for pages of the web";
+    let cause = "--weights web: none of these pages represents pages of the web";
     assert!(line.starts_with(&format!("utmost: {cause}")), "{line}");
 }
 
@@ -479,7 +479,7 @@ fn write_files(page: &str, root: &Path) {
     }
 }
 
-/// What a policy says, read without knowing how it is written.
+/// The contents of a policy, read without knowledge of its syntax.
 mod toml_of {
     pub(super) struct Policy {
         pub(super) default: String,
@@ -578,7 +578,7 @@ fn what_does_not_go_together_is_refused_before_anything_is_loaded() {
     assert!(line.contains(other), "{line}");
     let arguments = ["play", page, "--server", "127.0.0.1:1", "--delivery-order", "connection"];
     let line = only_line(&utmost(&arguments).output().expect("runs"), 2);
-    assert!(line.contains("the order in which another process first sends is not known"), "{line}");
+    assert!(line.contains("the send order of another process is not known"), "{line}");
 }
 
 #[test]
@@ -587,7 +587,7 @@ fn a_study_that_cannot_lead_to_a_policy_is_refused_with_what_to_write() {
     for (flags, expected) in [
         (
             &[][..],
-            "on engine ideal no client signals, and a site's visitors do: use --engine stack --seeds 9",
+            "on engine ideal, clients send no signals, but a site's visitors do: use --engine stack --seeds 9",
         ),
         (&[&cable[..], &["8"]].concat(), "it takes at least 9 loads: use --seeds 9"),
         (
@@ -607,7 +607,7 @@ fn a_study_that_cannot_lead_to_a_policy_is_refused_with_what_to_write() {
     }
 }
 
-/// A network on which nothing comes after a while: the load is given up, and said to be so.
+/// A network on which nothing arrives after a while: the load is abandoned, and reported as such.
 #[test]
 fn a_load_that_does_not_finish_is_reported_with_its_seed_and_its_log_and_counts_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");

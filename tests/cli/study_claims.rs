@@ -1,4 +1,4 @@
-//! What a study says of its pages, schemes and flags is so.
+//! A study's statements about its pages, schemes and flags are true.
 
 use crate::{only_line, stdout_of, utmost};
 use serde_json::Value;

@@ -104,7 +104,7 @@ fn what_a_network_or_an_engine_does_not_have_is_refused_with_its_remedy() {
         ),
         (
             "--set queue=64k",
-            "the queue has a flag of its own: use --queue, for example --queue 64k,2bdp",
+            "the queue has its own flag: use --queue, for example --queue 64k,2bdp",
         ),
         ("--set rtt_ms=10,10.0", "rtt_ms: 10 stands twice; name each value once"),
         (
@@ -160,7 +160,7 @@ fn a_value_that_stands_twice_and_a_baseline_of_two_schemes_are_refused() {
     }
 }
 
-/// `utmost compare` with these arguments is bad usage, and says what is expected.
+/// `utmost compare` with these arguments is bad usage, and prints what is expected.
 fn refused(arguments: &str, expected: &str) {
     let all = [&["compare", "--paper", "davies-meenan"][..], &words(arguments)].concat();
     let output = utmost(&all).output().expect("it runs");

@@ -1,4 +1,4 @@
-//! Networks whose rate changes, made as the guide says.
+//! Networks whose rate changes, made according to the guide.
 
 use crate::stdout_of;
 use std::fs;

@@ -1,11 +1,11 @@
-//! `schemas/utmost.d.ts` has the types that the schemas say; `UTMOST_BLESS=1` writes it anew.
+//! `schemas/utmost.d.ts` has the types of the schemas; `UTMOST_BLESS=1` writes it anew.
 
 use crate::documents::schemas;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What narrows a type in a way that TypeScript cannot say.
+/// What narrows a type in a way that TypeScript cannot express.
 const NARROWING: [&str; 17] = [
     "contentEncoding",
     "default",

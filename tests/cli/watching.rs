@@ -1,4 +1,4 @@
-//! What an operator sees of a server that runs: its access log, its metrics, its limits, and its end.
+//! What an operator sees of a running server: its access log, its metrics, its limits, and its end.
 
 use crate::serving::{Serving, body};
 use crate::{stdout_of, utmost};
@@ -35,7 +35,7 @@ fn entries(text: &str) -> Vec<String> {
     text.lines().map(entry).collect()
 }
 
-/// Waits until a file has so many lines.
+/// Waits until a file has this many lines.
 fn lines_of(path: &Path, count: usize) -> Vec<String> {
     let mut tail = Command::new("tail");
     let tail = tail.args(["-n", "+1", "-F"]).arg(path).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -164,7 +164,7 @@ fn a_limit_in_the_configuration_takes_effect() {
     assert!(text.contains("\nutmost_connections_accepted_total 1\n"), "{text}");
 }
 
-/// A backend that sends half of the document, says so, and waits for a word before it goes on.
+/// A backend that sends half of the document, signals this, and waits for a word before it continues.
 fn slow_backend() -> (String, Receiver<()>, Sender<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
@@ -182,7 +182,7 @@ fn slow_backend() -> (String, Receiver<()>, Sender<()>) {
     (format!("http://{address}"), begun, go_on)
 }
 
-/// A response is under way when SIGTERM comes.
+/// A response is in progress when SIGTERM arrives.
 fn restart(shards: &str) {
     let (backend, begun, go_on) = slow_backend();
     let bodies = tempfile::tempdir().expect("a folder");

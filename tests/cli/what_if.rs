@@ -1,4 +1,4 @@
-//! `utmost what-if`: what a recorded load would have been under other schemes.
+//! `utmost what-if`: how a recorded load would have gone under other schemes.
 
 use crate::schemas::assert_valid;
 use crate::{only_line, stdout_of, utmost};

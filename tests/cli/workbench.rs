@@ -1,4 +1,4 @@
-//! The workbench of `utmost view`: its numbers are those of `compare`, and nobody else can ask it.
+//! The workbench of `utmost view`: its numbers equal those of `compare`, and it answers nobody else.
 
 use crate::running::Running;
 use serde_json::{Value, json};

@@ -12,8 +12,8 @@ use terminal::output;
 
 /// Change a page until one scheme does worst on it
 ///
-/// Searches for a page on which the scheme does worst against the paper's best other scheme, on engine `ideal` and network
-/// `paper`. The search begins with the page that is named, which has at most 24 resources and 400 kB, and changes sizes, kinds of
+/// Searches for a page on which the scheme does worst compared with the paper's best other scheme, on engine `ideal` and network
+/// `paper`. The search begins with the named page, which must have at most 24 resources and 400 kB. It changes sizes, kinds of
 /// scripts and the order of references. The same seed gives the same page.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// The seed of the changes
     #[arg(long)]
     seed: u64,
-    /// Write the page into this file, which is not there yet
+    /// Write the page into this file, which must not exist yet
     #[arg(short, value_name = "FILE")]
     output: PathBuf,
 }

@@ -1,6 +1,6 @@
-//! `utmost-workshop`: what those who review or maintain utmost need, and its users do not.
+//! `utmost-workshop`: commands for reviewers and maintainers of utmost.
 //!
-//! One file a subcommand: it parses arguments and prints. The libraries do the work.
+//! One file for each subcommand, which parses arguments and prints. The libraries do the work.
 
 mod adversary;
 mod reproduce;
@@ -11,9 +11,9 @@ use clap::{Parser, Subcommand};
 use serve::Failure;
 use std::process::ExitCode;
 
-/// For those who review or maintain utmost
+/// For reviewers and maintainers of utmost
 ///
-/// Makes published results again, attacks the server, and tries the schemes.
+/// Reproduces published results, attacks the server, and tests the schemes.
 #[derive(Debug, Parser)]
 #[command(name = "utmost-workshop", version, max_term_width = 100, after_help = EXAMPLE)]
 struct Arguments {

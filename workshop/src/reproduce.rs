@@ -1,4 +1,4 @@
-//! `utmost-workshop reproduce`: a published table or figure, ours beside theirs.
+//! `utmost-workshop reproduce`: a published table or figure, beside ours.
 
 use ::reproduce::{EXPERIMENTS, Experiment, Findings, Reproduction, Setting, Table, write};
 use serve::Failure;
@@ -8,7 +8,8 @@ use terminal::{at_least_one, cores, output};
 
 /// Reproduce a published table or figure, ours beside theirs
 ///
-/// Conditions are set by the publication, by a model of ours, or by this project. Exits with 1 if one does not hold. Without a name, lists the experiments, and how much holds of each source.
+/// Conditions come from the publication, from our models, or from this project. Exits with 1 if one does not hold. Without a name, lists
+/// the experiments, and how much of each source holds.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost-workshop reproduce marx-table2\n  \
 utmost-workshop reproduce marx-figure12 --out results\n  utmost-workshop reproduce push-rules --runs 5\n  utmost-workshop reproduce all --out results --json")]
@@ -30,7 +31,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The verdicts about each source, the summary first.
+/// The verdicts on each source, the summary first.
 const SOURCES: &str = include_str!("../../docs/sources.md");
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..Setting::bundled(arguments.jobs.map_or_else(cores, NonZeroUsize::get))
     };
     if let Some(folder) = &arguments.out {
-        // An experiment can take minutes: a folder that cannot be written is reported before.
+        // An experiment can take minutes: report an unwritable folder first.
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::BadInput(format!("--out {}: {error}", folder.display())))?;
     }
@@ -94,7 +95,7 @@ fn list(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&output::table(&["name", "what", "source"], &[1, 2], rows).to_string())?;
     let summary = SOURCES.split_once("-->\n").and_then(|(_, made)| made.split_once("\n\n"));
     output::line(&format!(
-        "\nWhat holds of the sources, of which docs/sources.md has each row:\n\n{}",
+        "\nWhat holds of the sources, whose rows are in docs/sources.md:\n\n{}",
         summary.map_or("", |it| it.0)
     ))
 }

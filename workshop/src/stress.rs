@@ -16,25 +16,23 @@ const SOAK_FORMAT: &str = "utmost-soak/1";
 
 /// Attack a server on this machine, and show what its visitors notice
 ///
-/// Four visitors load a file over HTTP/3 fifty times a second each. Beside attacks over TCP, four others do so over HTTP/2, and
-/// four over HTTP/1.1. An attack begins after some time of peace and lasts as long; the visitors stay as long again. The server
-/// holds if the visitors of each version keep 80 % of their responses during the attack and after it, 99 of 100 loads take at
-/// most 3 times as long as before (or 20 ms), memory returns to within 10 %, connections are closed only with the codes that
-/// fit, and unproven addresses get at most three times what came from them.
+/// Four visitors load a file over HTTP/3 fifty times a second each. During attacks over TCP, four more use HTTP/2, and four use HTTP/1.1.
+/// Each run has three equal phases: before, during and after the attack. The server holds if the visitors of each version keep 80 % of
+/// their responses during and after the attack, 99 of 100 loads take at most 3 times as long as before (or 20 ms), memory returns to within
+/// 10 %, connections close only with appropriate codes, and unverified addresses get at most three times the bytes they sent.
 ///
-/// Attacks on WebSockets need a backend that takes part. With --backend, this program is the backend, which also gives visitors
-/// their file.
+/// Attacks on WebSockets need a cooperating backend. With --backend, this program is the backend, which also gives visitors their file.
 ///
-/// With --soak, eight guests come and go for a long time beside the attacks, which take turns. They load files, give some up,
-/// upload, resume sessions, change their addresses, and lose packets. The server holds if every body has the right SHA-256,
-/// every request is answered within 30 s, no connection ends by itself, and the server's memory and descriptors do not rise in
-/// the second half. They rise if the 95 % interval of the slope (Theil and Sen: the median of the slopes between all pairs of
-/// rounds, each with its median) is above 0, and the whole rise is larger than the distance of one round from the line.
+/// With --soak, eight guests come and go for a long time while the attacks take turns. They load files, abandon some, upload, resume
+/// sessions, change their addresses, and lose packets. The server holds if every body has the right SHA-256, every request is answered
+/// within 30 s, no connection ends by itself, and the server's memory and descriptors do not rise in the second half. They rise if the 95 %
+/// interval of the slope (Theil and Sen: the median of the slopes between all pairs of rounds, each with its median) is above 0, and the
+/// total rise exceeds the distance of one round from the line.
 ///
-/// Where other programs take more than a tenth of the machine's CPU time, late loads decide nothing: the verdict is `undecided`. This needs
-/// --process.
+/// If other programs take more than a tenth of the machine's CPU time, late loads do not count against the server: the verdict is
+/// `undecided`. This needs --process.
 ///
-/// Exit codes: 0 it held; 1 it did not; 3 it cannot be reached, or some attack is undecided.
+/// Exit codes: 0 the server held; 1 it did not; 3 it cannot be reached, or some attack is undecided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost-workshop stress 127.0.0.1:4433 --process 4711\n  \
 utmost-workshop stress 127.0.0.1:4433 --attacks rapid-reset,slow-heads --seconds 10 --json\n  \
@@ -52,26 +50,26 @@ pub(crate) struct Arguments {
     /// Multiply the connections of each attack by this number, up to 1000 connections
     #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4))]
     size: u8,
-    /// How long an attack lasts, and the time of peace before it
+    /// Duration of an attack, and of the phase before it
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
-    /// The file that visitors load. Of a list (/a,/b) they load the first; guests and readers of nothing ask for all
+    /// The file that visitors load. Of a list (/a,/b) they load the first; guests and clients that read nothing request all
     #[arg(long, value_name = "PATH", value_delimiter = ',', default_value = "/")]
     path: Vec<String>,
-    /// The host that visitors and attackers ask for, perhaps with a port
+    /// The host that visitors and attackers request, optionally with a port
     #[arg(long, value_name = "HOST", default_value = "localhost")]
     host: String,
-    /// Be the backend behind the server, at a loopback address: `utmost serve --upstream http://ADDR:PORT --websockets`
+    /// Act as the backend behind the server, at a loopback address: `utmost serve --upstream http://ADDR:PORT --websockets`
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::server_address, conflicts_with = "root")]
     backend: Option<SocketAddr>,
-    /// The server's process, to watch its memory
+    /// The server's process ID, to watch its memory
     #[arg(long, value_name = "PID")]
     process: Option<u32>,
     /// Let guests come and go for this long
     #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..=1440))]
     soak: Option<u32>,
-    /// The folder that the server serves: its files are loaded, the largest first, and guests compare bodies with
-    /// them [default: with the first body that arrives]
+    /// The folder that the server serves. Guests load its files, the largest first, and compare bodies with them [default: with the first
+    /// body that arrives]
     #[arg(long, value_name = "DIR", conflicts_with = "path")]
     root: Option<PathBuf>,
     /// Percentage of guests' datagrams to drop, in each direction
@@ -120,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The attacks, without those over TCP where the server is not there, and those on WebSockets without a backend.
+/// The possible attacks: without TCP attacks if the server has no TCP, and without WebSocket attacks if there is no backend.
 fn possible(
     target: &Target,
     mut attacks: Vec<&'static Attack>,
@@ -237,7 +235,7 @@ fn show(outcomes: &[Outcome]) -> Result<(), Failure> {
     )
 }
 
-/// A row for the visitors of each version; the first has what concerns the attack.
+/// A row for the visitors of each version; the first also describes the attack.
 fn rows(outcome: &Outcome) -> Vec<Vec<String>> {
     let mut of_attack = of_attack(outcome).into_iter();
     let name = std::iter::once(outcome.attack.to_owned()).chain(std::iter::repeat(String::new()));
@@ -284,7 +282,7 @@ fn show_soak(soaked: &Soaked) -> Result<(), Failure> {
     output::line(&output::table(&header, &[], rows).to_string())?;
     let seen = &soaked.seen;
     output::line(&format!(
-        "{} bodies of {} MB, {} uploads, {} requests taken back; {} connections, {} of them resumed; {} new addresses",
+        "{} bodies of {} MB, {} uploads, {} requests cancelled; {} connections, {} of them resumed; {} new addresses",
         seen.bodies,
         seen.body_bytes / 1_000_000,
         seen.uploads,

@@ -1,4 +1,4 @@
-//! `utmost-workshop twin`: a scheme's file beside the built-in scheme that it is written after.
+//! `utmost-workshop twin`: compares a scheme's file with the built-in scheme that it imitates.
 
 mod cost;
 mod pages;
@@ -14,9 +14,9 @@ use serve::Failure;
 use std::path::PathBuf;
 use terminal::output;
 
-/// Compare a scheme's file with its twin: the orders, and what a decision costs
+/// Compare a scheme's file with its twin: the orders, and the cost of a decision
 ///
-/// The twin is the built-in scheme that the file names. Orders are compared on a thousand random connections and on all bundled
+/// The twin is the built-in scheme that the file names. Compares orders on a thousand random connections and on all bundled
 /// pages. Exits with 1 if one differs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost-workshop twin examples/schemes/dfifo.toml\n  \
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Courses of connections on which orders are compared.
+/// Random connections on which orders are compared.
 const COURSES: u32 = 1000;
 
 /// The connections and pages of the comparison, and the differences.

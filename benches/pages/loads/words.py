@@ -13,7 +13,7 @@ HEAD = """# Page loads beside other servers
 Server and browser are in two network namespaces. All packets between them, of TCP and of QUIC, cross the link of
 [`utmost link --tun`](engines.md#tcp-behind-a-network). Every visit begins with an empty cache and without a connection:
 
-- *first*: the browser does not know the host, and comes over HTTP/2. It may go over to HTTP/3 on the way, as it does in the world.
+- *first*: the browser does not know the host, and uses HTTP/2. It may switch to HTTP/3 during the load, as it does on the Internet.
 - *later*: a new browser that remembers by Alt-Svc that the host speaks HTTP/3. Nothing forces it onto HTTP/3, because it would then
   send six requests at a time. Servers without HTTP/3 answer over HTTP/2.
 

@@ -1,4 +1,4 @@
-//! Cancels: responses that the user gives up, and pushes that it does not want.
+//! Cancels: responses that the user abandons, and unwanted pushes.
 
 use super::Client;
 use crate::cancelling::What;
@@ -6,7 +6,7 @@ use http3::{Code, StreamId};
 use std::time::Instant;
 
 impl Client {
-    /// Cancels what the user gives up now.
+    /// Cancels the responses that the user abandons at this moment.
     pub(super) fn cancel_due(&mut self, now: Instant) {
         self.visit.cancelling.end_silence(now);
         while let Some(what) = self.visit.cancelling.due(now) {
@@ -21,7 +21,8 @@ impl Client {
         }
     }
 
-    /// Cancels a response (RFC 9114, 4.1.1). The page load goes on as a browser's does after an error.
+    /// Cancels a response (RFC 9114, 4.1.1). The page load continues as a browser's does after an
+    /// error.
     fn cancel(&mut self, stream: StreamId, now: Instant) {
         let Some(receiving) = self.responses.remove(&stream) else { return };
         self.connection.shut(stream, Code::RequestCancelled);
@@ -45,7 +46,7 @@ impl Client {
         self.destinations.cancelled(stream);
     }
 
-    /// Closes the connection that the user left, once the tails are over.
+    /// Closes the connection once the user has left the page and the tails are over.
     pub(super) fn end_if_left(&mut self) {
         if self.visit.cancelling.is_tail_over() && !self.visit.outcome.left {
             self.visit.outcome.left = true;

@@ -5,7 +5,8 @@ use http3::Code;
 use std::time::Instant;
 
 impl Client {
-    /// Notes that the page is loaded. Then its user reads it; after the last page the connection is closed.
+    /// Records that the page is loaded. Then its user reads it; after the last page, the connection is
+    /// closed.
     pub(super) fn end_if_loaded(&mut self, now: Instant) {
         let are_open = self.responses.values().any(|it| it.resource.is_some());
         if !self.visit.end_page(are_open, now) {
@@ -26,7 +27,7 @@ impl Client {
         }
     }
 
-    /// Goes on to the next page once the user has read this one. Connection, caches and cookies stay.
+    /// Navigates to the next page once the user has read this one. Keeps connection, caches and cookies.
     pub(super) fn navigate_if_due(&mut self, now: Instant) {
         if self.visit.navigate_if_due(now) {
             http3::log::navigation(self.connection.quic.qlog_streamer(), &self.visit.page.name);
@@ -34,7 +35,8 @@ impl Client {
         }
     }
 
-    /// Pushes that came for this page while others were loaded. One that is complete may be used at once.
+    /// Adopts pushes for this page that arrived while others were loaded. Complete ones may be used at
+    /// once.
     fn adopt_waiting_pushes(&mut self, now: Instant) {
         let waiting = self.pushed.forget_used(|it| self.responses.contains_key(&it));
         for (url, stream) in waiting {

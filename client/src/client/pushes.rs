@@ -7,7 +7,7 @@ use http3::{Header, PushId, StreamId};
 use std::time::Instant;
 
 impl Client {
-    /// Lets the server promise as many more pushes as it may have open.
+    /// Lets the server promise as many further pushes as it may have open.
     pub(super) fn allow_pushes(&mut self) {
         if self.visit.options.pushes > 0 {
             let end = self.pushed.end() + self.visit.options.pushes;
@@ -16,7 +16,7 @@ impl Client {
         }
     }
 
-    /// A promise is kept if this page or a later one needs the resource, and nothing else brings it.
+    /// Keeps a promise if this page or a later one needs the resource and nothing else delivers it.
     pub(super) fn on_promise(&mut self, push: PushId, headers: &[Header], now: Instant) {
         let promised = Promised::of(headers);
         let found =
@@ -58,7 +58,7 @@ impl Client {
         }
     }
 
-    /// The head of a response came. False: it was pushed, and is not for this client.
+    /// The head of a response arrived. Returns `false` if it was pushed, and this client does not use it.
     pub(super) fn on_pushed_head(
         &mut self,
         stream: StreamId,
@@ -70,8 +70,8 @@ impl Client {
         self.is_for_us(push, stream, resource)
     }
 
-    /// Whether a pushed response whose head came answers the client's own request, too. If not, it is refused, and the resource
-    /// is requested if the page waits for it.
+    /// Whether a pushed response with a complete head also answers the client's own request. If not, it is rejected, and the
+    /// resource is requested if the page waits for it.
     fn is_for_us(&mut self, push: PushId, stream: StreamId, resource: Option<usize>) -> bool {
         let own = resource.map(|it| self.visit.own_fields(it)).unwrap_or_default();
         if resource.is_none() || self.pushed.answers(push, &own) {
@@ -109,7 +109,7 @@ impl Client {
         !has_it
     }
 
-    /// A push whose bytes came before its promise, or before the navigation to the page that needs it.
+    /// Adopts a push whose bytes arrived before its promise, or before the navigation to the page that needs it.
     pub(super) fn adopt_push(&mut self, stream: StreamId, resource: Option<usize>, now: Instant) {
         let (Some(receiving), Some(resource)) = (self.responses.get_mut(&stream), resource) else {
             return;
@@ -125,7 +125,7 @@ impl Client {
         }
     }
 
-    /// The server gave a push up. If the page waits for the resource, it is requested after all.
+    /// The server abandoned a push. If the page waits for the resource, it is requested.
     pub(super) fn lose_push(&mut self, push: PushId) {
         let lost = self.pushed.lost(push);
         let signals = self.visit.signalling.push_closed(push);

@@ -1,17 +1,17 @@
-//! Datagrams that a server of QUIC answers with the versions that it speaks (RFC 9000, 6).
+//! Datagrams that make a QUIC server answer with its supported versions (RFC 9000, 6).
 
-/// A version that is reserved so that nobody speaks it (RFC 9000, 15).
+/// A reserved version that no server supports (RFC 9000, 15).
 const NO_VERSION: u32 = 0x1a2a_3a4a;
 /// Version 1 (RFC 9000).
 pub(crate) const VERSION_1: u32 = 1;
 /// Bytes of each connection ID.
 const ID_BYTES: usize = 8;
-/// The sizes that are tried: the least of a first datagram, that of Chromium's, and what fits into 1500 bytes of IPv6.
+/// The sizes to try: the minimum of a first datagram, Chromium's, and the largest in a 1500-byte IPv6 packet.
 pub(crate) const SIZES: [usize; 3] = [1200, 1350, 1452];
 
 /// A first datagram of this size.
 pub(crate) fn asking(bytes: usize) -> Vec<u8> {
-    // The size is in the ID, so that an answer says to which datagram it is.
+    // The ID holds the size, so that an answer shows which datagram it answers.
     let id = (bytes as u64).to_be_bytes();
     let header = [&[0xc0][..], &NO_VERSION.to_be_bytes(), &[8], &id, &[8], &id];
     let mut datagram = header.concat();
@@ -19,7 +19,7 @@ pub(crate) fn asking(bytes: usize) -> Vec<u8> {
     datagram
 }
 
-/// The size of the datagram that this one answers, and the versions that it names; `None`: it is not such an answer.
+/// The size of the datagram that this one answers, and the versions it lists; `None` if it is not such an answer.
 pub(crate) fn answer(datagram: &[u8]) -> Option<(usize, Vec<u32>)> {
     let (first, rest) = datagram.split_first()?;
     let (version, rest) = rest.split_first_chunk::<4>()?;

@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum State {
     /// As it must be.
     Good,
-    /// Browsers move, but it could be better, or is not known.
+    /// Browsers move, but it could be better, or is unknown.
     Note,
     /// Because of it, no browser moves.
     Bad,
@@ -21,7 +21,7 @@ pub enum State {
 pub struct Finding {
     /// The subject of the finding.
     pub of: &'static str,
-    /// How good it is.
+    /// Its severity.
     pub state: State,
     /// The finding.
     pub found: String,
@@ -45,15 +45,18 @@ pub fn findings(seen: &Observed) -> Vec<Finding> {
             "TCP",
             format!("port {} by TCP: {cause}", seen.port),
             "a first visit uses TCP, so a browser does not learn of HTTP/3, unless the DNS has an HTTPS record",
-            "open the port in the firewall, and serve HTTP/2 there: utmost serve does unless told --no-tcp",
+            "open the port in the firewall, and serve HTTP/2 there: utmost serve does, without --no-tcp",
         )),
     }
     over_udp(&seen.udp, &mut all);
     all.push(note(
         "HTTPS record",
-        "not looked for: this program does not ask the DNS for it",
+        "not checked: this program does not query the DNS for it",
         "with the record, a browser uses HTTP/3 on its first visit",
-        &format!("look with: dig {} HTTPS; utmost serve prints the record at its start", seen.host),
+        &format!(
+            "check with: dig {} HTTPS; utmost serve prints the record at its start",
+            seen.host
+        ),
     ));
     all
 }
@@ -95,35 +98,34 @@ fn over_tcp(seen: &Observed, tcp: &Tcp, all: &mut Vec<Finding>) {
         Ok((status, values)) => alt_svc(seen.udp.port, *status, values),
         Err(cause) => bad(
             "Alt-Svc",
-            format!("no answer of HTTP: {cause}"),
-            "a browser learns of HTTP/3 by a field of a response",
-            "serve the site at this port by HTTP/2 or HTTP/1.1, too",
+            format!("no HTTP answer: {cause}"),
+            "a browser learns of HTTP/3 from a field of a response",
+            "also serve the site at this port over HTTP/2 or HTTP/1.1",
         ),
     });
 }
 
 fn of_certificate(seen: &Observed, certificate: &Certificate) -> Vec<Finding> {
     let Certificate { names, chain, days_left, trouble } = certificate;
-    let what = format!("for {}, {days_left} days left, {chain} sent", names.join(", "));
+    let what = format!("for {}, with {days_left} days left; {chain} sent", names.join(", "));
     let first = match trouble {
         Some(Trouble::Name) => bad(
             "certificate",
             format!("is for {}, and not for {}", names.join(", "), seen.host),
-            "a browser refuses it, over QUIC without a page that offers to go on",
+            "a browser refuses it, over QUIC without a page that offers to continue",
             "get a certificate that names the host",
         ),
         Some(Trouble::Date) => bad(
             "certificate",
             format!("not valid at this time ({days_left} days left)"),
             "a browser refuses it",
-            "renew the certificate, and look at the clocks of both machines",
+            "renew the certificate, and check the clocks of both machines",
         ),
         Some(Trouble::Untrusted(cause)) => bad(
             "certificate",
             format!("{cause}; the server sent {chain}"),
-            "over QUIC, Chromium takes only certificates of a public authority that it knows, with all in between",
-            "get one of a public authority and serve its whole chain; for a look, start Chromium with \
-             --ignore-certificate-errors-spki-list, or name the authority here with --ca",
+            "over QUIC, Chromium accepts only certificates of a public authority that it knows, with all intermediate ones",
+            "get one from a public authority and serve its whole chain; for a test, start Chromium with --ignore-certificate-errors-spki-list, or name the authority here with --ca",
         ),
         None if *days_left < 7 => note(
             "certificate",
@@ -136,20 +138,21 @@ fn of_certificate(seen: &Observed, certificate: &Certificate) -> Vec<Finding> {
     let root = match seen.trusted {
         Trusted::System => None,
         Trusted::File => Some("it was trusted because of --ca"),
-        Trusted::Anybody => Some("nobody had to vouch for it (--insecure)"),
+        Trusted::Anybody => Some("it was not verified (--insecure)"),
     };
     let root = root.filter(|_| first.state != State::Bad).map(|found| {
         note(
             "root",
             found,
-            "over QUIC, Chromium takes only authorities that come with it, not those that were added; Firefox takes both",
-            "look again without the flag, once a public authority vouches for it",
+            "over QUIC, Chromium accepts only its built-in authorities, not added ones; Firefox accepts both",
+            "check again without the flag once it comes from a public authority",
         )
     });
     std::iter::once(first).chain(root).collect()
 }
 
-/// The HTTP/3 service in the values of `Alt-Svc` (RFC 7838, 3): port and seconds for HTTP/3, the first that there is.
+/// The HTTP/3 service in the values of `Alt-Svc` (RFC 7838, 3): port and lifetime in seconds of the first one for
+/// HTTP/3.
 pub(crate) fn alternative(values: &[String]) -> Option<(u16, u64)> {
     let each = values.iter().flat_map(|it| it.split(','));
     each.map(str::trim).find_map(|value| {
@@ -161,9 +164,9 @@ pub(crate) fn alternative(values: &[String]) -> Option<(u16, u64)> {
     })
 }
 
-/// Seconds for which an alternative holds that says nothing (RFC 7838, 3.1).
+/// The default lifetime of an alternative, in seconds (RFC 7838, 3.1).
 const DAY: u64 = 86_400;
-/// An alternative that holds for less is forgotten before the next visit.
+/// An alternative with a shorter lifetime expires before the next visit.
 const SHORT: u64 = 3600;
 
 fn alt_svc(asked_port: u16, status: u16, values: &[String]) -> Finding {
@@ -178,7 +181,7 @@ fn alt_svc(asked_port: u16, status: u16, values: &[String]) -> Finding {
         None => bad(
             of,
             format!("names no h3: {}", values.join(", ")),
-            "drafts of HTTP/3 such as h3-29 are not spoken any more",
+            "drafts of HTTP/3 such as h3-29 are no longer in use",
             &format!("say Alt-Svc: h3=\":{asked_port}\"; ma=86400"),
         ),
         Some((port, 0)) => bad(
@@ -223,8 +226,8 @@ fn over_udp(udp: &Udp, all: &mut Vec<Finding>) {
             all.push(bad(
                 "QUIC",
                 format!("port {port} by UDP: {cause}"),
-                "UDP is blocked on the way, or nobody listens there; a browser stays with TCP",
-                "open the port for UDP in the firewall and in the cloud's rules, and look whether the server listens by UDP",
+                "UDP is blocked on the path, or nothing listens there; a browser stays with TCP",
+                "open the port for UDP in the firewall and in the cloud's rules, and check whether the server listens on UDP",
             ));
         }
         other => {
@@ -236,7 +239,7 @@ fn over_udp(udp: &Udp, all: &mut Vec<Finding>) {
                 "QUIC",
                 format!("port {port} by UDP answers, but there is no connection: {cause}"),
                 "a browser stays with TCP",
-                "look at the log of the server",
+                "check the server's log",
             ));
             versions(udp, all);
             sizes(udp, all);
@@ -251,9 +254,9 @@ fn versions(udp: &Udp, all: &mut Vec<Finding>) {
         good(of, said.join(", "), "browsers speak version 1")
     } else if said.is_empty() {
         let means = "a client with another version cannot learn which there are";
-        note(of, "the server did not say which it speaks", means, "")
+        note(of, "the server did not list its versions", means, "")
     } else {
-        bad(of, said.join(", "), "browsers speak version 1, which is missing", "update the server")
+        bad(of, said.join(", "), "browsers use version 1, which is missing", "update the server")
     });
 }
 
@@ -271,7 +274,7 @@ fn sizes(udp: &Udp, all: &mut Vec<Finding>) {
             of,
             format!("answered: {answered} bytes; not answered: {lost}"),
             "Chromium's first datagrams have 1250 bytes; larger ones that are lost cost a browser time",
-            "look at the MTU of the way (tunnels, VPNs): 1500 is usual, and 1280 the least for IPv6",
+            "check the MTU of the path (tunnels, VPNs): 1500 is usual, and 1280 the least for IPv6",
         )
     });
 }
@@ -286,14 +289,14 @@ fn limits(quic: &Quic, all: &mut Vec<Finding>) {
         bad(
             of,
             said,
-            "a browser may not ask for anything",
+            "a browser may not make any request",
             "allow requests: initial_max_streams_bidi of 100",
         )
     } else if requests < 100 {
         let means = "requests of a page wait for each other";
         note(of, said, means, "allow 100 requests at once (RFC 9114, 6.1)")
     } else {
-        good(of, said, "a page's requests can go at once")
+        good(of, said, "all requests of a page can be sent at once")
     });
     all.push(match &quic.settings {
         Some(settings) => good("settings of HTTP/3", list(settings), "the server speaks HTTP/3"),
@@ -301,7 +304,7 @@ fn limits(quic: &Quic, all: &mut Vec<Finding>) {
             "settings of HTTP/3",
             "none came",
             "a browser waits for them, and leaves",
-            "look at the log of the server",
+            "check the server's log",
         ),
     });
     all.push(match quic.status {
@@ -312,14 +315,11 @@ fn limits(quic: &Quic, all: &mut Vec<Finding>) {
             "answer by HTTP/3",
             format!("status {status}"),
             "a browser that uses HTTP/3 gets an error",
-            "look at the log of the server; 421 says that it does not have this host",
+            "check the server's log; 421 means that it does not have this host",
         ),
-        None => bad(
-            "answer by HTTP/3",
-            "none",
-            "a browser waits in vain",
-            "look at the log of the server",
-        ),
+        None => {
+            bad("answer by HTTP/3", "none", "a browser waits in vain", "check the server's log")
+        }
     });
 }
 

@@ -1,7 +1,7 @@
 //! Whether a browser will move to HTTP/3 at a host and, if not, why.
 //!
-//! [`crate::event_loop::examine`] looks as a browser would, over TCP and then over UDP, and returns what it saw ([`Observed`]).
-//! [`findings`] says what that means.
+//! [`crate::event_loop::examine`] looks as a browser would, over TCP and then over UDP, and returns its observations
+//! ([`Observed`]). [`findings`] interprets them.
 
 pub(crate) mod datagrams;
 mod findings;
@@ -21,7 +21,7 @@ pub struct Patient {
     pub host: String,
     /// Its TCP port.
     pub port: u16,
-    /// Where it is.
+    /// Its address.
     pub address: SocketAddr,
     /// The trusted certificate authorities.
     pub verify: Verify,
@@ -38,7 +38,7 @@ pub struct Observed {
     pub port: u16,
     /// The certificate authorities that this program trusted.
     pub trusted: Trusted,
-    /// Over TCP; `Err`: why nothing came.
+    /// Over TCP; `Err`: why it failed.
     pub tcp: Result<Tcp, String>,
     /// Over UDP.
     pub udp: Udp,
@@ -56,20 +56,20 @@ pub enum Trusted {
 /// A connection of TLS over TCP.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tcp {
-    /// The certificate; `Err`: there was no TLS.
+    /// The certificate; `Err`: why TLS failed.
     pub certificate: Result<Certificate, String>,
-    /// Status and the values of `Alt-Svc`; `Err`: no answer of HTTP came.
+    /// Status and the values of `Alt-Svc`; `Err`: why there was no HTTP answer.
     pub answer: Result<(u16, Vec<String>), String>,
 }
 
 /// A server's certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
-    /// The names that it is for.
+    /// The names that it covers.
     pub names: Vec<String>,
     /// Certificates that the server sent.
     pub chain: usize,
-    /// Whole days until it ends; negative: it has ended.
+    /// Whole days until it expires; negative if it has expired.
     pub days_left: i64,
     /// Its fault, if it has one.
     pub trouble: Option<Trouble>,
@@ -78,11 +78,11 @@ pub struct Certificate {
 /// The fault of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// Nobody who is trusted vouches for it.
+    /// No trusted authority has signed it.
     Untrusted(String),
     /// It is for other hosts.
     Name,
-    /// Not yet valid, or not any more.
+    /// Not yet valid, or expired.
     Date,
 }
 
@@ -93,7 +93,7 @@ pub struct Udp {
     pub port: u16,
     /// Sizes of first datagrams, and whether each was answered.
     pub answered: Vec<(usize, bool)>,
-    /// The versions of QUIC that the server speaks, if it said so.
+    /// The versions of QUIC that the server supports, if known.
     pub versions: Vec<u32>,
     /// The connection; `Err`: why there is none.
     pub quic: Option<Result<Quic, String>>,
@@ -106,6 +106,6 @@ pub struct Quic {
     pub status: Option<u16>,
     /// Transport parameters (RFC 9000, 18.2), by name.
     pub parameters: Vec<(&'static str, u64)>,
-    /// Settings of HTTP/3, by name; `None`: none came.
+    /// Settings of HTTP/3, by name; `None` if none arrived.
     pub settings: Option<Vec<(&'static str, u64)>>,
 }

@@ -1,4 +1,4 @@
-//! One connection of HTTP/3 with one request, of which the server's limits are noted.
+//! One HTTP/3 connection with one request, which records the server's limits.
 
 use super::Quic;
 use connection::{ClientConfig, ConnectError, Connection, End, Endpoint, Path, Transmit, Verify};
@@ -38,7 +38,7 @@ impl Visit {
         })
     }
 
-    /// Whether everything is known, or nothing more will be.
+    /// Whether everything is known, or nothing more can be.
     pub(crate) fn is_over(&self) -> bool {
         self.connection.is_over() || self.is_complete()
     }

@@ -1,4 +1,4 @@
-//! The sockets of a doctor, who looks at a host as a browser would.
+//! The doctor's sockets: they examine a host as a browser would.
 
 use super::{Line, PlayError, any_for, now};
 use crate::doctor::datagrams::{SIZES, answer, asking};
@@ -53,13 +53,13 @@ fn over_tcp(patient: &Patient, stream: TcpStream) -> Result<Tcp, PlayError> {
             answer: answer_of(patient, &mut tls).map_err(|it| plainly(&it)),
         },
         Err(error) => Tcp {
-            certificate: Err(format!("no handshake of TLS: {error}")),
+            certificate: Err(format!("no TLS handshake: {error}")),
             answer: Err("no TLS".to_owned()),
         },
     })
 }
 
-/// A client that goes on whatever the certificate is, and knows whether it is good.
+/// A connector that accepts any certificate, but knows whether it is valid.
 fn connector(verify: &Verify) -> Result<SslConnector, ErrorStack> {
     let mut tls = SslConnector::builder(SslMethod::tls())?;
     if let Verify::Authorities(file) = verify {
@@ -110,14 +110,14 @@ fn answer_of(patient: &Patient, tls: &mut SslStream<TcpStream>) -> io::Result<(u
     while !head.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
         let bytes = tls.read(&mut buffer)?;
         if bytes == 0 || head.len() > HEAD_BYTES {
-            return Err(io::Error::other("what came is not a head of HTTP/1.1"));
+            return Err(io::Error::other("the answer is not an HTTP/1.1 head"));
         }
         head.extend(&buffer[..bytes]);
     }
     let head = String::from_utf8_lossy(&head);
     let mut lines = head.split("\r\n").take_while(|it| !it.is_empty());
     let status = lines.next().and_then(|it| it.split(' ').nth(1)?.parse().ok());
-    let status = status.ok_or_else(|| io::Error::other("what came is not a head of HTTP/1.1"))?;
+    let status = status.ok_or_else(|| io::Error::other("the answer is not an HTTP/1.1 head"))?;
     let fields = lines.filter_map(|it| it.split_once(':'));
     let values = fields.filter(|(name, _)| name.eq_ignore_ascii_case("alt-svc"));
     Ok((status, values.map(|(_, value)| value.trim().to_owned()).collect()))
@@ -139,7 +139,7 @@ fn over_udp(patient: &Patient, port: u16) -> Result<Udp, PlayError> {
     Ok(udp)
 }
 
-/// Which sizes of datagrams are answered, and the versions that the answers name, if there is an answer.
+/// Which sizes of datagrams are answered, and the versions in the answers, if any.
 fn sizes(udp: &mut Udp, server: SocketAddr, within: Duration) -> io::Result<()> {
     let socket = UdpSocket::bind(any_for(server))?;
     socket.connect(server)?;
@@ -147,7 +147,7 @@ fn sizes(udp: &mut Udp, server: SocketAddr, within: Duration) -> io::Result<()> 
     let mut buffer = [0; 2048];
     for _ in 0..TRIES {
         for (size, _) in answered.iter().filter(|(_, it)| !it) {
-            // A datagram that the system rejects counts as lost, as do errors about earlier ones.
+            // A datagram that the system rejects counts as lost, and so do errors about earlier ones.
             socket.send(&asking(*size)).ok();
         }
         let until = now() + within.min(TRY);
@@ -164,8 +164,8 @@ fn sizes(udp: &mut Udp, server: SocketAddr, within: Duration) -> io::Result<()> 
     Ok(())
 }
 
-/// Bytes of a head that are read.
+/// The most bytes of a head that are read.
 const HEAD_BYTES: usize = 64 << 10;
-/// How often a size is tried, and how long each time.
+/// Attempts for each size, and the wait for each.
 const TRIES: usize = 3;
 const TRY: Duration = Duration::from_millis(700);

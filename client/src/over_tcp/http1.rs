@@ -1,5 +1,5 @@
-//! HTTP/1.1: some connections for each host, on which one request goes after another. A request that finds none free waits, the
-//! most urgent first, and goes on the connection that is free first, as in browsers. As there, interim responses mean nothing.
+//! HTTP/1.1: several connections for each host, each of which carries one request after another. If none is free, requests
+//! wait, and the most urgent one gets the next free connection, as in browsers. As there, interim responses have no effect.
 
 use super::line::{Line, fields, request};
 use super::{Arrival, Ask, What, tell, tell_all};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 
-/// Connections for a host, as browsers have.
+/// The most connections for a host, as in browsers.
 const CONNECTIONS: usize = 6;
 
 /// The connections of all hosts.
@@ -34,16 +34,16 @@ struct Host {
 
 #[derive(Default)]
 struct Queue {
-    /// Requests that wait for a connection, in their order.
+    /// Requests that wait for a connection, in order.
     waiting: Vec<Ask>,
     connections: usize,
-    /// Those that carry a response.
+    /// Connections that carry a response.
     busy: usize,
 }
 
 type Sending = SendRequest<Empty<Bytes>>;
 
-/// Opens the first connection of the host from which the page comes.
+/// Opens the first connection to the page's host.
 pub(super) async fn open(
     line: Arc<Line>,
     host: &str,
@@ -58,7 +58,7 @@ pub(super) async fn open(
 async fn connect(line: &Line) -> Result<Sending, PlayError> {
     let stream = line.connect().await?;
     let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-    // Its errors come to the request that it carries.
+    // Its errors reach the request that it carries.
     tokio::spawn(connection);
     Ok(sender)
 }
@@ -100,7 +100,7 @@ impl Hosts {
 }
 
 impl Host {
-    /// Carries requests on one connection. An error: it could not be opened.
+    /// Carries requests on one connection. Fails if it could not be opened.
     async fn carry(
         &self,
         line: &Line,
@@ -137,7 +137,7 @@ impl Host {
 }
 
 impl Queue {
-    /// The most urgent request; among equals the first.
+    /// The most urgent request; the first among equals.
     fn take(&mut self) -> Option<Ask> {
         let place = (0..self.waiting.len()).min_by_key(|it| self.waiting[*it].urgency)?;
         self.busy += 1;

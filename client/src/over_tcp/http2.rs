@@ -1,4 +1,4 @@
-//! HTTP/2: one connection, on which all requests go as soon as they are known.
+//! HTTP/2: one connection, which carries all requests as soon as they are known.
 
 use super::line::{Line, fields, request};
 use super::{Arrival, Ask, What, tell, tell_all};
@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::task::Poll;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Where requests go in. They go out in this order.
+/// The queue of requests; they are sent in this order.
 pub(super) struct Asks(UnboundedSender<Ask>);
 
 impl Asks {
@@ -41,7 +41,7 @@ pub(super) async fn open(
         .initial_connection_window_size(window(config.receive_bytes));
     let (sender, connection) = builder.handshake(stream).await.map_err(io::Error::other)?;
     let (asks, asked) = unbounded_channel();
-    // Its errors come to the requests.
+    // Its errors reach the requests.
     tokio::spawn(connection);
     tokio::spawn(send(sender, asked, to));
     Ok(Asks(asks))
@@ -50,7 +50,7 @@ pub(super) async fn open(
 /// The largest window (RFC 9113, 6.9.1).
 const MOST_WINDOW: u32 = (1 << 31) - 1;
 
-/// Sends each request as soon as the server allows a further stream.
+/// Sends each request as soon as the server allows another stream.
 async fn send(
     mut sender: SendRequest<Bytes>,
     mut asked: UnboundedReceiver<Ask>,
@@ -101,7 +101,7 @@ async fn receive(
     };
     let mut ends = false;
     while !ends {
-        // The end may come alone, and after it trailers.
+        // The end may arrive alone, and trailers after it.
         let next = body.data().await.transpose()?;
         ends = next.is_none() || body.is_end_stream();
         let bytes = next.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Connections of TLS over TCP to the server, and the messages on them.
+//! TLS connections over TCP to the server, and the messages on them.
 
 use crate::play_error::PlayError;
 use crate::{HttpVersion, Options, Verify};
@@ -43,13 +43,13 @@ impl Line {
         Ok(Self { server, name, tls, version, connect_within: options.transport.connect_within })
     }
 
-    /// Opens a connection on which the server speaks the version of HTTP.
+    /// Opens a connection on which the server speaks this version of HTTP.
     pub(super) async fn connect(&self) -> Result<Stream, PlayError> {
         let opened = timeout(self.connect_within, self.open()).await;
         let stream = opened.map_err(|_| PlayError::Unanswered(self.server))??;
         match stream.ssl().selected_alpn_protocol() {
             Some(protocol) if protocol == &alpn(self.version)[1..] => Ok(stream),
-            // A server that knows no ALPN speaks HTTP/1.1.
+            // A server without ALPN speaks HTTP/1.1.
             None if self.version == HttpVersion::Http1 => Ok(stream),
             _ => Err(PlayError::NotOffered(self.server, self.version)),
         }
@@ -64,7 +64,8 @@ impl Line {
         let tls = self.tls.configure().map_err(io::Error::other)?;
         let stream = tokio_boring::connect(tls, &self.name, stream).await;
         stream.map_err(|error| {
-            // Servers that speak none of the offered protocols may refuse the handshake (RFC 7301, 3.2).
+            // Servers that support none of the offered protocols may reject the handshake (RFC 7301,
+            // 3.2).
             let text = error.to_string();
             if text.to_ascii_lowercase().contains("no_application_protocol") {
                 PlayError::NotOffered(self.server, self.version)
@@ -90,7 +91,8 @@ fn alpn(version: HttpVersion) -> &'static [u8] {
     if version == HttpVersion::Http1 { b"\x08http/1.1" } else { b"\x02h2" }
 }
 
-/// The request that these fields of HTTP/3 make, as a version has it. `None`: they are not a request.
+/// The request with these HTTP/3 fields, in the form of another version. `None`: the fields do not form
+/// a request.
 pub(super) fn request<B>(fields: &[Header], version: HttpVersion, body: B) -> Option<Request<B>> {
     let text = |name| std::str::from_utf8(http3::values(fields, name).next()?).ok();
     let (authority, path) = (text(":authority")?, text(":path")?);
@@ -109,7 +111,7 @@ pub(super) fn request<B>(fields: &[Header], version: HttpVersion, body: B) -> Op
     Some(request)
 }
 
-/// The fields of a response as HTTP/3 has them.
+/// The fields of a response in the form of HTTP/3.
 pub(super) fn fields(status: StatusCode, headers: &HeaderMap) -> Vec<Header> {
     let status = Header::new(b":status", status.as_str().as_bytes());
     let headers = headers.iter();

@@ -1,4 +1,4 @@
-//! The log of a load over TCP, a qlog with the events from which a timeline is made.
+//! The log of a load over TCP: a qlog with the events that a timeline needs.
 
 use super::now;
 use crate::options::log_title;
@@ -48,7 +48,7 @@ impl Log {
         http3::log::navigation(self.streamer.as_mut(), &page.name);
     }
 
-    /// The milestones that the user sees. Those that the playback foresees are logged before they are reached.
+    /// Logs milestones that the user sees. Milestones that the playback can predict are logged early.
     pub(super) fn milestones(&mut self, visit: &mut Visit, now: Instant) {
         let now_us = visit.micros(now);
         for (time_us, milestone) in visit.playback.milestones() {

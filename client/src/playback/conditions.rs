@@ -20,7 +20,7 @@ pub(super) enum Happening {
 /// A condition of a discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// This many bytes of a resource's body have arrived, as transmitted; as many as there can be: it is complete.
+    /// This many bytes of a resource's body have arrived, as transmitted; the maximum value means that it is complete.
     Bytes(usize, u64),
     /// Its execution has begun.
     Begun(usize),
@@ -28,7 +28,7 @@ pub enum Wait {
     Applied(usize),
     /// The stylesheets with a smaller ID that block rendering are complete and executed.
     StylesBefore(usize),
-    /// So are the document and the scripts that `DOMContentLoaded` waits for.
+    /// The same for the document and the scripts that `DOMContentLoaded` waits for.
     DomReady,
 }
 
@@ -44,8 +44,9 @@ impl Wait {
     }
 }
 
-/// All conditions of the discovery of a resource, besides the navigation or the load event. A wait for a missing resource
-/// never ends. Stylesheets and scripts that many wait for are one wait: listed one by one, they would be as many as pairs of resources.
+/// All conditions of the discovery of a resource, besides the navigation or the load event. A wait for a missing resource never ends.
+/// Stylesheets and scripts that many resources wait for form a single wait, because single waits would grow with the number of pairs of
+/// resources.
 pub fn waits(page: &Page, resource: &PageResource) -> Vec<Wait> {
     let trigger = &resource.trigger;
     let of = trigger.of;
@@ -65,7 +66,7 @@ pub fn waits(page: &Page, resource: &PageResource) -> Vec<Wait> {
         Event::CssApplied => vec![Wait::Applied(of), Wait::StylesBefore(of)],
         Event::StyleApplied if !has_styles_before(usize::MAX) => vec![Wait::Applied(0)],
         Event::StyleApplied => vec![Wait::StylesBefore(usize::MAX)],
-        // The load event follows `DOMContentLoaded`; what else it waits for depends on the order.
+        // The load event follows `DOMContentLoaded`; its other conditions depend on the order.
         Event::Dcl | Event::Load => vec![Wait::DomReady],
     };
     waits.extend(trigger.needs.iter().map(|it| Wait::Applied(*it)));
@@ -85,9 +86,9 @@ pub(super) struct Conditions {
     on_navigation: Vec<usize>,
     on_load: Vec<usize>,
     on_dom_ready: Vec<usize>,
-    /// (resource whose earlier stylesheets count, who waits for them), the last resource first.
+    /// (resource whose earlier stylesheets count, waiting resource), the last resource first.
     on_styles: Vec<(usize, usize)>,
-    /// The stylesheets that block rendering, not applied yet.
+    /// The stylesheets that block rendering and are not applied yet.
     unstyled: BTreeSet<usize>,
     /// The document and the scripts that `DOMContentLoaded` waits for, not applied yet.
     before_dom_ready: BTreeSet<usize>,
@@ -97,7 +98,7 @@ pub(super) struct Conditions {
 /// The resources that wait for one resource.
 #[derive(Debug, Clone, Default)]
 struct Waiters {
-    /// (bytes on the wire, who), the most bytes first.
+    /// (bytes on the wire, waiting resource), the most bytes first.
     bytes: Vec<(u64, usize)>,
     begun: Vec<usize>,
     applied: Vec<usize>,
@@ -155,7 +156,7 @@ impl Conditions {
         }
     }
 
-    /// The resources whose last condition this meets.
+    /// Counts down for an event. Returns the resources whose last condition it was.
     pub(super) fn happen(&mut self, happening: Happening) -> Vec<usize> {
         let mut met = Vec::new();
         match happening {
@@ -202,7 +203,7 @@ impl Conditions {
     }
 }
 
-/// How many bytes on the wire hold the first `decoded` bytes of a body, at least one.
+/// How many bytes on the wire contain the first `decoded` bytes of a body, at least one.
 pub(super) fn wire_bytes(of: &PageResource, decoded: u64) -> u64 {
     let whole = u128::from(of.decoded_len().max(1));
     let wire = (u128::from(decoded) * u128::from(of.bytes)).div_ceil(whole);
@@ -247,7 +248,7 @@ mod tests {
         });
         let page = Page::parse(&text.to_string(), "test").expect("a page");
         let unmet: usize = Conditions::new(&page).unmet.iter().sum();
-        // One each, two for `css_applied` and `load`.
+        // One each, and two for `css_applied` and `load`.
         assert_eq!(unmet, 1 + 8 * OF_EACH);
     }
 }

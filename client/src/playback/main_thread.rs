@@ -1,4 +1,4 @@
-//! The browser's one main thread: one script or stylesheet at a time.
+//! The browser's single main thread: it executes one script or stylesheet at a time.
 
 use super::micros;
 use corpus::Page;
@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone)]
 pub(super) struct MainThread {
     duration_us: Vec<u64>,
-    /// Place in the order of evaluation, for those that have one.
+    /// Place in the order of evaluation, for resources that have one.
     turn: Vec<Option<u32>>,
-    /// (turn, resource) of those that have one and are not applied yet.
+    /// (turn, resource) of resources that have a turn and are not applied yet.
     before: BTreeSet<(u32, usize)>,
     /// Arrived, with a turn: (turn, completion, resource).
     in_turn: BTreeSet<(u32, u64, usize)>,
@@ -37,7 +37,7 @@ impl MainThread {
         self.running.map(|(end_us, _)| end_us)
     }
 
-    /// A resource has arrived and waits to be executed.
+    /// A resource has arrived and waits for execution.
     pub(super) fn enqueue(&mut self, id: usize, now_us: u64) {
         match self.turn[id] {
             Some(turn) => self.in_turn.insert((turn, now_us, id)),
@@ -45,7 +45,7 @@ impl MainThread {
         };
     }
 
-    /// Waiters for the turn of this resource continue.
+    /// Lets resources that wait for this one's turn continue.
     pub(super) fn applied(&mut self, id: usize) {
         if let Some(turn) = self.turn[id] {
             self.before.remove(&(turn, id));

@@ -1,29 +1,27 @@
-//! Playing a page back: a browser as a pure function, `(time, what has arrived) -> what to request`.
+//! Plays a page back: a browser as a pure function, `(time, arrivals) -> requests`.
 //!
-//! The rules are the page format's. Where it leaves room:
+//! The page format sets the rules. Where it leaves room:
 //!
-//! - Time is in microseconds from any origin; calls whose time runs backwards count as of the latest time.
-//! - Everything reported for one instant is weighed together, whatever the order of the calls. Discoveries of the
-//!   same instant are ordered by ID.
+//! - Times are in microseconds from any origin; a call with an earlier time than the latest counts as at the latest time.
+//! - Everything reported for one instant is processed together, regardless of the order of calls. Discoveries of the same instant
+//!   are ordered by ID.
 //! - A delay runs from the moment at which the event and all `needs` have occurred.
-//! - Decoded byte `n` of a resource is there with `ceil(n * bytes / decoded_bytes)` bytes on the wire,
-//!   at least one, and in any case when the response is complete: an empty body or a 404 that is
-//!   shorter than the page says holds nothing back.
-//! - One thing at a time is executed. Of what has arrived, resources with an `eval_order` go first,
-//!   and each waits for all with a smaller one, even for those not discovered yet; the others go in
-//!   order of completion. Nothing is interrupted. Only CSS and JS with a 2xx status take time; an
-//!   error is applied when it has arrived, and counts as begun and ended then.
-//! - Scripts do not hold back the discovery of resources behind them in the HTML, because browsers look ahead. A
-//!   resource that does wait for a script says so in its `needs`.
+//! - Decoded byte `n` of a resource is available after `ceil(n * bytes / decoded_bytes)` bytes on the wire, at least one, and in
+//!   any case when the response is complete: an empty body or a short 404 does not hold anything back.
+//! - Execution is sequential. Among arrived resources, those with an `eval_order` go first, and each waits for all smaller ones,
+//!   even undiscovered ones; the others follow in order of completion. Nothing is interrupted. Only CSS and JS with a 2xx status
+//!   take time; an error response counts as begun and ended on arrival.
+//! - Scripts do not delay the discovery of resources behind them in the HTML, because browsers look ahead. A resource that does
+//!   wait for a script lists it in `needs`.
 //! - "Earlier" stylesheets have a smaller ID. `style_applied` on a page without any
 //!   render-blocking stylesheet is the arrival of the document.
-//! - The load event does not come before `DOMContentLoaded`, nor before a discovery of the same instant.
-//! - The first rendering happens when the document's head has arrived, and everything that blocks rendering is applied: the
-//!   critical stylesheets and synchronous scripts of the head, what those stylesheets import, and critical stylesheets
-//!   that were discovered elsewhere by then. It needs an idle main thread, and goes before the next execution. Rendering
-//!   keeps no execution waiting, and is seen a frame later. `docs/metrics.md` has the rules of the other milestones.
-//! - A browser reads nothing of a document until it has committed to it, `commit_ms` after the first byte. The client has the
-//!   bytes before.
+//! - The load event precedes neither `DOMContentLoaded` nor a discovery of the same instant.
+//! - The first rendering happens when the document's head has arrived and everything that blocks rendering is applied: the head's
+//!   critical stylesheets and synchronous scripts, the imports of those stylesheets, and critical stylesheets discovered elsewhere
+//!   by then. It needs an idle main thread, and precedes the next execution. Rendering does not delay execution, and becomes
+//!   visible one frame later. `docs/metrics.md` has the rules for the other milestones.
+//! - A browser reads nothing of a document until it commits to it, `commit_ms` after the first byte. The client has the bytes
+//!   earlier.
 //! - Bytes that arrive before their resource is discovered (a push) take effect at its discovery.
 
 mod conditions;
@@ -47,11 +45,10 @@ use std::sync::Arc;
 /// The ID of a page's document.
 const DOCUMENT: usize = 0;
 
-/// Chromium reads a document in parts of this many bytes, and looks through each for references before its parser goes on.
+/// Chromium reads a document in parts of this size, and scans each for references before the parser continues.
 const SCANNED_BYTES: u64 = 65536;
 
-/// One page load. The page must be checked ([`corpus::check`]); of an unchecked one, resources may
-/// stay undiscovered.
+/// One page load. The page must be valid ([`corpus::check`]); on an invalid page, resources may stay undiscovered.
 #[derive(Debug, Clone)]
 pub struct Playback {
     page: Arc<Page>,
@@ -60,14 +57,14 @@ pub struct Playback {
     opening: Opening,
     main_thread: MainThread,
     rendering: Rendering,
-    /// (discovery in microseconds, resource): all conditions are met, the delay runs.
+    /// (discovery in microseconds, resource): all conditions are met, and the delay runs.
     scheduled: BTreeSet<(u64, usize)>,
     /// Discovered and not yet handed out.
     fresh: Vec<usize>,
     now_us: u64,
-    /// Something was reported for `now_us` and not yet weighed.
+    /// Reports for `now_us` have not been processed yet.
     unsettled: bool,
-    /// Discovered, not lazy, and not complete: the load event waits for them.
+    /// Discovered, not lazy, and incomplete: the load event waits for them.
     pending_for_load: usize,
     incomplete: usize,
 }
@@ -77,7 +74,7 @@ struct State {
     discovered: bool,
     completed_us: Option<u64>,
     body_bytes: u64,
-    /// Has anything been reported of the response?
+    /// Whether any part of the response was reported.
     begun: bool,
     applied: bool,
 }
@@ -108,14 +105,14 @@ impl Playback {
         self.happen(Happening::Navigation);
     }
 
-    /// The resources discovered by now, in order of discovery; each is handed out exactly once.
+    /// The resources discovered by now, in order of discovery; each is returned exactly once.
     pub fn due(&mut self, now_us: u64) -> Vec<usize> {
         self.advance(now_us);
         self.settle();
         std::mem::take(&mut self.fresh)
     }
 
-    /// `body_bytes_in_order` bytes of the body, as on the wire and counted from its start, have arrived.
+    /// `body_bytes_in_order` bytes of the body have arrived, as on the wire and counted from its start.
     pub fn arrived(&mut self, resource: usize, body_bytes_in_order: u64, now_us: u64) {
         self.advance(now_us);
         if resource != DOCUMENT || !self.opening.holds(Some(body_bytes_in_order), self.now_us) {
@@ -136,8 +133,7 @@ impl Playback {
         }
     }
 
-    /// The response is complete, whatever its status. A request that has failed is reported here too:
-    /// the browser goes on without it.
+    /// The response is complete, whatever its status. Failed requests are also reported here: the browser continues without them.
     pub fn completed(&mut self, resource: usize, now_us: u64) {
         self.advance(now_us);
         if resource != DOCUMENT || !self.opening.holds(None, self.now_us) {
@@ -159,7 +155,7 @@ impl Playback {
         self.unsettled = true;
     }
 
-    /// When to call [`Self::due`] next, in the absence of arrivals: it may discover more then.
+    /// When to call [`Self::due`] next, if nothing arrives: it may discover more then.
     pub fn next_timeout_us(&self) -> Option<u64> {
         if self.unsettled || !self.fresh.is_empty() {
             return Some(self.now_us);
@@ -177,8 +173,8 @@ impl Playback {
         self.rendering.take_reached()
     }
 
-    /// Goes on as far as it goes without arrivals: what is complete is still executed and shown. Times are then ahead
-    /// of the caller's.
+    /// Continues as far as possible without arrivals: complete resources are still executed and shown. Times then run ahead of the
+    /// caller's.
     pub fn run_on(&mut self) {
         self.settle();
         while let Some(step_us) = self.next_step_us() {
@@ -187,8 +183,8 @@ impl Playback {
         }
     }
 
-    /// The parser has not come to the body of the document: it still looks for references in the document's first part, or waits for
-    /// a synchronous script of the head. (Inline scripts, which wait for stylesheets, are not in page files.)
+    /// Whether the parser has not reached the document's body: it is still scanning the first part for references, or waits for a
+    /// synchronous script in the head. (Page files do not contain inline scripts, which wait for stylesheets.)
     pub fn is_in_head(&self) -> bool {
         let is_scanned = |id: usize| {
             let trigger = &self.page.resources[id].trigger;
@@ -203,7 +199,7 @@ impl Playback {
             || self.states.iter().enumerate().any(waits_for)
     }
 
-    /// The resources that cannot be discovered, once nothing is outstanding. Empty before.
+    /// The resources that can no longer be discovered, once nothing is outstanding; empty before.
     pub fn unreachable(&self) -> Vec<usize> {
         let outstanding = self.states.iter().any(|it| it.discovered && it.completed_us.is_none());
         if outstanding || self.next_timeout_us().is_some() {
@@ -218,7 +214,7 @@ impl Playback {
         steps.into_iter().flatten().min()
     }
 
-    /// Lives through all that lies before `now_us`, and arrives there without weighing it.
+    /// Processes everything before `now_us`, and stops there without processing that instant.
     fn advance(&mut self, now_us: u64) {
         if now_us <= self.now_us {
             return;
@@ -233,7 +229,7 @@ impl Playback {
         self.now_us = now_us;
     }
 
-    /// Weighs the present instant until nothing more follows from it.
+    /// Processes the present instant until nothing changes.
     fn settle(&mut self) {
         let first_fresh = self.fresh.len();
         if let Some(held) = self.opening.read(self.now_us) {
@@ -301,7 +297,7 @@ impl Playback {
         self.happen(Happening::Applied(id));
     }
 
-    /// Ends and begins executions that are due, and renders between them. False: nothing is due.
+    /// Ends and begins due executions, and renders between them. Returns `false` if nothing is due.
     fn step_main_thread(&mut self) -> bool {
         if let Some(id) = self.main_thread.end(self.now_us) {
             self.apply(id);

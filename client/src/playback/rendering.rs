@@ -6,21 +6,21 @@ use corpus::page::{Event, PageResource, Script};
 use schedulers::{Kind, Milestone};
 use std::sync::Arc;
 
-/// How long a display that shows 60 frames a second takes to show one.
+/// The duration of one frame on a 60 Hz display.
 const FRAME_US: u64 = 16_667;
 
 #[derive(Debug, Clone)]
 pub(super) struct Rendering {
     roles: Arc<[Role]>,
-    /// Bytes on the wire that hold the document's head.
+    /// Bytes on the wire that contain the document's head.
     head_bytes: u64,
     head_has_come: bool,
     /// Resources that the first rendering waits for.
     blocking: usize,
     has_rendered: bool,
-    /// Hero images that are not complete; `None`: the hero was shown, or there is none.
+    /// Incomplete hero images; `None` if the hero was shown, or there is none.
     heroes: Option<usize>,
-    /// Weights of regions that are complete and wait for the first rendering.
+    /// Weights of complete regions that wait for the first rendering.
     hidden: Vec<u64>,
     regions_weight: u64,
     reached: Vec<(u64, Milestone)>,
@@ -39,16 +39,16 @@ struct Role {
 enum Blocks {
     #[default]
     Never,
-    /// It is in the head.
+    /// Always: it is in the head.
     Always,
-    /// If it is discovered before the first rendering.
+    /// Only if it is discovered before the first rendering.
     IfKnown,
 }
 
 impl Rendering {
     pub(super) fn new(page: &Page) -> Self {
         let mut roles: Vec<Role> = page.resources.iter().map(Role::of).collect();
-        // A stylesheet is applied after those that it imports.
+        // A stylesheet is applied after its imports.
         for imported in page.resources.iter().filter(|other| other.trigger.on == Event::CssImport) {
             let by = roles.get(imported.trigger.of).map_or(Blocks::Never, |it| it.blocks);
             let own = &mut roles[imported.id].blocks;
@@ -90,12 +90,13 @@ impl Rendering {
         self.reached.push((now_us, milestone));
     }
 
-    /// A rendering is seen with the next frame.
+    /// Records a rendering, which becomes visible with the next frame.
     fn show(&mut self, milestone: Milestone, now_us: u64) {
         self.reach(milestone, now_us.saturating_add(FRAME_US));
     }
 
-    /// Renders for the first time, if nothing blocks that. False: something blocks it, or it has happened already.
+    /// Renders for the first time, unless something blocks it. Returns `false` if something blocks it, or it
+    /// has already happened.
     pub(super) fn render(&mut self, now_us: u64) -> bool {
         if self.has_rendered || !self.head_has_come || self.blocking > 0 {
             return false;

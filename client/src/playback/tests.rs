@@ -1,4 +1,4 @@
-//! A golden timeline for each row of the trigger table, and what holds for every page.
+//! A golden timeline for each row of the trigger table, and properties of every page.
 
 mod rendering;
 
@@ -20,8 +20,8 @@ enum Net {
 }
 use Net::{Bytes, Done};
 
-/// A page of a document with 1000 decoded bytes in 100 on the wire, and `others`: each its kind, its
-/// trigger, and what else it has.
+/// A page with a document of 1000 decoded bytes, 100 on the wire, and `others`: for each, kind, trigger and
+/// further fields.
 fn page(others: &[(&str, Value, Value)]) -> Arc<Page> {
     Arc::new(try_page(others).unwrap())
 }
@@ -437,8 +437,8 @@ fn every_bundled_page_is_played_to_its_end() {
     }
 }
 
-/// Plays `page` over a network of random, seeded speed. Returns (time, resource) of each discovery.
-/// `reverse` reports what falls into one instant in reverse order.
+/// Plays `page` over a network of random, seeded speed. Returns (time, resource) of each discovery. `reverse`
+/// reports simultaneous events in reverse order.
 fn play(page: &Arc<Page>, seed: u64, reverse: bool) -> Vec<(u64, usize)> {
     let mut playback = Playback::new(Arc::clone(page));
     let mut network: BTreeSet<(u64, usize, u64)> = BTreeSet::new();
@@ -535,8 +535,8 @@ fn random_page(raw: &[Raw]) -> Option<Arc<Page>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, max_global_rejects: 20_000, ..ProptestConfig::default() })]
 
-    /// Whatever the network does, each resource of a checked page is discovered exactly once, in an
-    /// order that depends on times alone.
+    /// Whatever the network does, each resource of a valid page is discovered exactly once, in an order that
+    /// depends only on times.
     #[test]
     fn every_resource_is_discovered_exactly_once(
         raw in prop::collection::vec(any::<Raw>(), 0..12), seed in any::<u64>()

@@ -8,11 +8,11 @@ use http3::{Code, Event, Header, Signal, StreamId};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// Read from one stream before the next has its turn.
+/// Bytes read from one stream before the next has its turn.
 const TURN_BYTES: usize = 16_384;
 const STREAM_WINDOW_BYTES: u64 = 64 << 20;
 
-/// A client that carries out one [`Plan`], without socket and clock.
+/// A client that carries out one [`Plan`], without socket or clock.
 pub struct Fetch {
     connection: Connection,
     plan: Plan,
@@ -24,7 +24,7 @@ pub struct Fetch {
     is_updated: bool,
     pace: Pace,
     epoch: Instant,
-    /// When to give up, after the handshake.
+    /// The deadline after the handshake.
     until: Option<Instant>,
     patience: Duration,
     problem: Option<String>,
@@ -69,7 +69,7 @@ impl Fetch {
         self.connection.is_over()
     }
 
-    /// The result, once it is over.
+    /// The result. Call it once the fetch is over.
     pub fn fetched(&mut self) -> Fetched {
         let rtt = self.connection.quic.path_stats().next();
         let end = self.connection.end().filter(|_| !self.is_done());
@@ -143,14 +143,14 @@ impl Fetch {
         self.answers.iter().map(|it| it.body_bytes).sum()
     }
 
-    /// Opens a request. False: the server allows no further stream now.
+    /// Sends a request. Returns `false` if the server allows no further stream now.
     fn request(&mut self, request: &Request) -> bool {
         let stream = self.connection.next_request();
         let sent = self.connection.request(stream, &self.fields(request), true);
         if sent == Ok(true) {
             self.answers.push(Answer { stream: stream.0, ..Answer::default() });
         }
-        // A request that the server does not take is not tried again.
+        // A request that the server does not accept is not retried.
         sent != Ok(false)
     }
 
@@ -165,7 +165,7 @@ impl Fetch {
         fields
     }
 
-    /// Reads what the pace allows, a turn from each stream that has something.
+    /// Reads as much as the pace allows, in turns over all readable streams.
     fn read(&mut self, now: Instant) {
         self.pace.refill(now.saturating_duration_since(self.epoch));
         while self.read_turns() {}
@@ -174,7 +174,7 @@ impl Fetch {
         }
     }
 
-    /// One turn for each stream. False: there is nothing more to read now.
+    /// One turn for each stream. Returns `false` if there is nothing more to read now.
     fn read_turns(&mut self) -> bool {
         let mut has_read = false;
         for stream in self.connection.readable() {
@@ -258,14 +258,14 @@ impl Endpoint for Fetch {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        // Only unread data is worth waking up for.
+        // Wake up only for unread data.
         let has_unread = self.connection.readable().next().is_some();
         let reading = self.pace.next_refill().filter(|_| has_unread).map(|it| self.epoch + it);
         [self.connection.next_timeout(), self.until, reading].into_iter().flatten().min()
     }
 }
 
-/// The host, with a port that is not the usual one.
+/// The host, with the port unless it is the default.
 pub(crate) fn authority(host: &str, port: u16) -> String {
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
     if port == 443 { host } else { format!("{host}:{port}") }
@@ -275,7 +275,7 @@ fn transport(plan: &Plan, patience: &Patience) -> ClientConfig {
     ClientConfig {
         verify: patience.verify.clone(),
         connect_within: patience.connect_within,
-        // Only the connection's window is small. With small windows of streams too, the server could not send much
+        // Only the connection's window is small. If stream windows were small too, the server could not send much
         // of the urgent response before the others had their turn.
         receive_bytes: plan.reading.window_bytes,
         stream_receive_bytes: STREAM_WINDOW_BYTES,

@@ -1,9 +1,9 @@
-//! A connection that requests a few resources at once and one more while they come, as tests of a server's priorities
-//! need it.
+//! A connection that requests a few resources at once and one more during their transfer, for tests of a server's
+//! priorities.
 //!
-//! It makes its own contention: its receive window is small and it reads at a pace. So the server always has more to
-//! send than it may, however fast it is, and chooses the next response. The connection's qlog, which [`Fetched`] holds,
-//! says what came when.
+//! It creates its own contention: its receive window is small, and it reads slowly. So even a fast server always has
+//! more to send than it may, and must choose the next response. The connection's qlog, which [`Fetched`] holds, has the
+//! arrival times.
 
 mod fetch;
 mod pace;
@@ -17,13 +17,13 @@ use std::time::Duration;
 /// The responses to request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The server's name: for TLS, and as `:authority` (with a port, if it is not 443).
+    /// The server's name, for TLS and for `:authority` (with a port unless it is 443).
     pub host: String,
     /// Its port.
     pub port: u16,
     /// Requested at once.
     pub first: Vec<Request>,
-    /// Requested while those come. The connection closes when it is complete.
+    /// Requested while the others arrive. The connection closes when it is complete.
     pub late: Option<Late>,
     /// How the client reads.
     pub reading: Reading,
@@ -36,9 +36,9 @@ pub struct Plan {
 pub struct Request {
     /// Path and query.
     pub path: String,
-    /// Its urgency as `priority` header field (RFC 9218, section 5). `None`: no field.
+    /// Its urgency in the `priority` header field (RFC 9218, section 5). `None`: no field.
     pub urgency: Option<u8>,
-    /// Whether that field says that it is incremental.
+    /// Whether that field marks it as incremental.
     pub incremental: bool,
 }
 
@@ -58,16 +58,16 @@ pub struct Late {
 pub struct Update {
     /// The new urgency.
     pub urgency: u8,
-    /// It is said once this many bytes of all bodies have been read.
+    /// It is sent once this many bytes of all bodies have been read.
     pub after_bytes: u64,
 }
 
-/// How much may be under way, and how fast it is read.
+/// How much data may be in flight, and how fast it is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
     /// The connection's receive window.
     pub window_bytes: u64,
-    /// Stream bytes read in a millisecond. `None`: as they come.
+    /// Stream bytes read per millisecond. `None`: as they arrive.
     pub bytes_per_ms: Option<f64>,
 }
 
@@ -81,9 +81,9 @@ impl Reading {
 pub struct Patience {
     /// The trusted certificate authorities.
     pub verify: Verify,
-    /// How long the handshake may take.
+    /// The deadline of the handshake.
     pub connect_within: Duration,
-    /// How long all of it may take after the handshake.
+    /// The deadline of the rest, after the handshake.
     pub within: Duration,
 }
 
@@ -94,9 +94,9 @@ pub struct Fetched {
     pub answers: Vec<Answer>,
     /// The shortest round-trip time.
     pub rtt: Duration,
-    /// The client's qlog, plain JSON text sequences.
+    /// The client's qlog, as plain JSON text sequences.
     pub log: Vec<u8>,
-    /// Why it ended before everything requested had come.
+    /// Why it ended before everything requested had arrived.
     pub problem: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     bytes_per_ms: Option<f64>,
-    /// The most that can be saved up.
+    /// The most bytes that can be saved up.
     most_bytes: f64,
     room_bytes: f64,
     refilled: Duration,

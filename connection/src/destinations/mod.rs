@@ -1,7 +1,8 @@
-//! The other connections of a client, on which responses of its first one go on ([`migration`]).
+//! The further connections of a client, to which responses of its first connection move ([`migration`]).
 //!
-//! The first one is the *source*: it makes all requests. The owner reads it through [`Destinations::arrival`], and
-//! gives its session whatever [`Destinations::moved`] brings. So one session sees each response, wherever it travels.
+//! The first connection is the *source*: it makes all requests. The owner reads it through [`Destinations::arrival`], and
+//! passes everything from [`Destinations::moved`] to its session. So one session sees each response, whatever connection
+//! carries it.
 
 mod other;
 
@@ -19,7 +20,7 @@ use std::time::Instant;
 
 /// A client's connections beside the source, and the responses that may move to them.
 ///
-/// It has many methods, because a byte can come on any of the connections, and belongs to a response that all of them share.
+/// It has many methods, because a byte can arrive on any of the connections and belongs to a response that all of them share.
 pub struct Destinations {
     config: ClientConfig,
     server_name: Option<String>,
@@ -33,33 +34,33 @@ pub struct Destinations {
     responses: BTreeMap<Subject, Response>,
     /// The pushes whose streams are open at the source.
     pushes: BTreeMap<StreamId, PushId>,
-    /// Bytes read of the source's unidirectional streams before it was known which of them is which push.
+    /// Bytes read from the source's unidirectional streams before it was known which push each one carries.
     unattributed: BTreeMap<StreamId, u64>,
     moved_bytes: u64,
-    /// When the silent source needs a packet again.
+    /// When the silent source must send a packet again.
     keep_alive: Option<Instant>,
 }
 
 /// A response under way.
 struct Response {
-    /// Its stream at the source; of a push, once that has opened.
+    /// Its stream at the source; for a push, once the stream has opened.
     stream: Option<StreamId>,
     receiving: Receiving,
     waits: Option<Waits>,
 }
 
-/// A connection is needed for a response.
+/// Why a response needs a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waits {
-    /// The server wants one.
+    /// The server asked for one.
     ToAnswer,
-    /// We want to ask for the response's migration.
+    /// The client wants to ask for the response's migration.
     ToAsk,
 }
 
 impl Destinations {
-    /// For connections to `server`, which must show a certificate for `server_name`, if there is one. They do nothing
-    /// unless [`ClientConfig::migration`] is set.
+    /// For connections to `server`, whose certificate must cover `server_name`, if given. They do nothing unless
+    /// [`ClientConfig::migration`] is set.
     pub fn new(server_name: Option<&str>, server: SocketAddr, config: &ClientConfig) -> Self {
         Self {
             config: config.clone(),
@@ -77,20 +78,20 @@ impl Destinations {
         }
     }
 
-    /// From now on the client asks to move each response of which it has read this many bytes of the stream. Otherwise
-    /// only the server moves responses.
+    /// From now on, the client asks to move each response after reading this many bytes of its stream. Otherwise only the
+    /// server moves responses.
     pub fn ask_after(&mut self, bytes: u64) {
         self.ask_after_bytes = Some(bytes);
     }
 
-    /// The source may open its streams: call it before [`Connection::open`].
+    /// The source may open its streams. Call it before [`Connection::open`].
     pub fn opening(&mut self, source: &mut Connection) {
         if self.config.migration && self.source.is_none() {
             self.source = named(source, None);
         }
     }
 
-    /// The server's settings came on the source.
+    /// The server's settings arrived on the source.
     pub fn on_settings(&mut self, source: &mut Connection, settings: &Settings) {
         match Offer::read(settings, Role::Server) {
             Ok(offer) => self.is_agreed = offer.is_some() && self.source.is_some(),
@@ -107,7 +108,7 @@ impl Destinations {
         self.is_agreed
     }
 
-    /// Opens a connection that is idle until a response moves to it.
+    /// Opens a connection that stays idle until a response moves to it.
     pub fn open_spare(&mut self, source: &Connection, now: Instant) {
         if self.is_agreed {
             self.connect(source, now);
@@ -119,12 +120,12 @@ impl Destinations {
         self.others.iter().any(Other::is_opening)
     }
 
-    /// How many connections are open beside the source.
+    /// The number of open connections beside the source.
     pub fn open(&self) -> usize {
         self.others.iter().filter(|it| it.usable_name().is_some()).count()
     }
 
-    /// Bytes of responses that came on them.
+    /// Bytes of responses that arrived on them.
     pub fn moved_bytes(&self) -> u64 {
         self.moved_bytes
     }
@@ -144,7 +145,7 @@ impl Destinations {
         }
     }
 
-    /// The owner does not want the rest of the response on `stream` of the source.
+    /// The owner has cancelled the rest of the response on `stream` of the source.
     pub fn cancelled(&mut self, stream: StreamId) {
         let subject = self.subject(stream);
         self.responses.remove(&subject);
@@ -153,7 +154,7 @@ impl Destinations {
         }
     }
 
-    /// A frame came that [`Session::accept_frames`](http3::Session::accept_frames) asked for.
+    /// A frame arrived that [`Session::accept_frames`](http3::Session::accept_frames) admits.
     pub fn on_frame(
         &mut self,
         source: &mut Connection,
@@ -170,7 +171,7 @@ impl Destinations {
         }
     }
 
-    /// As [`Connection::arrival`] of the source, but no further than the point at which a response moves.
+    /// Like [`Connection::arrival`] of the source, but no further than the point at which a response moves.
     pub fn arrival<'a>(
         &mut self,
         source: &mut Connection,
@@ -251,7 +252,7 @@ impl Destinations {
         true
     }
 
-    /// Answers what waits for connections, and notices those that are over. Call it after datagrams and timers.
+    /// Serves responses that wait for connections, and detects connections that are over. Call it after datagrams and timers.
     pub fn progress(&mut self, source: &mut Connection, now: Instant) {
         while let Some(place) = self.others.iter().position(Other::is_over) {
             let lost = self.others.remove(place);
@@ -297,7 +298,7 @@ impl Destinations {
         self.pushes.get(&stream).map_or(Subject::Request(stream), |push| Subject::Push(*push))
     }
 
-    /// The record of a response; a new one if there is none. `None`: the extension is not in use.
+    /// The record of a response; creates one if needed. `None`: the extension is not in use.
     fn keep(&mut self, subject: Subject, stream: Option<StreamId>) -> Option<&mut Response> {
         let (name, _) = self.source.as_ref()?;
         Some(self.responses.entry(subject).or_insert_with(|| {
@@ -313,7 +314,7 @@ impl Destinations {
         {
             self.keep(subject, None);
         }
-        // The server learns by its stream that a response is over.
+        // The stream tells the server that a response is over.
         let Some(response) = self.responses.get_mut(&subject) else { return };
         let usable: Vec<Name> = self.others.iter().filter_map(Other::usable_name).collect();
         match response.receiving.receive(frame, &|name| usable.contains(&name), now) {
@@ -351,7 +352,7 @@ impl Destinations {
                     other.stop(subject, error.code());
                 }
                 if let Some(stream) = stream {
-                    // The session tells the owner, as if the server had reset the stream.
+                    // The session reports it to the owner as if the server had reset the stream.
                     source.session.stream_reset(stream, error.code().value()).ok();
                     stop_reading(source, stream, error.code());
                 }
@@ -370,7 +371,7 @@ impl Destinations {
         }
     }
 
-    /// A response needs a connection: an idle one, or a new one.
+    /// A response needs a connection: takes an idle one, or opens a new one.
     fn wait(&mut self, source: &Connection, subject: Subject, what: Waits, now: Instant) {
         if let Some(response) = self.responses.get_mut(&subject) {
             response.waits = Some(what);
@@ -380,7 +381,7 @@ impl Destinations {
         }
     }
 
-    /// Gives idle connections to the responses that wait for one. Those for which none is being opened stay.
+    /// Gives idle connections to waiting responses. Those for which no connection is being opened keep waiting.
     fn serve_waiting(&mut self, source: &mut Connection, now: Instant) {
         let mut opening = self.others.iter().filter(|it| it.is_opening()).count();
         let waiting: Vec<Subject> =
@@ -403,7 +404,7 @@ impl Destinations {
         }
     }
 
-    /// A source that is silent for as long as a large response takes elsewhere would time out.
+    /// Keeps the source alive: without packets, it would time out during a long transfer elsewhere.
     fn keep_alive(&mut self, source: &mut Connection, now: Instant) {
         if self.keep_alive.is_none_or(|due| due <= now) {
             self.keep_alive = Some(now + KEEP_ALIVE);
@@ -426,7 +427,7 @@ impl Destinations {
         }
         let name = self.server_name.as_deref();
         let (local, config) = (source.local_addr(), &self.config);
-        // One that cannot even be tried is as good as one that fails.
+        // A failed attempt counts like a failed connection.
         if let Ok(connection) = Connection::connect(name, local, self.server, config, now) {
             self.others.push(Other::new(connection, secret.clone()));
         }
@@ -438,7 +439,7 @@ impl Destinations {
         names.into_iter().min()
     }
 
-    /// Whether the continuation can be read now: its response, and the source's stream.
+    /// Whether the continuation can be read now: returns its response and the source's stream.
     fn readable(
         &mut self,
         source: &mut Connection,
@@ -448,7 +449,7 @@ impl Destinations {
         let header = self.others[place].header(stream)?;
         let subject = header.subject;
         let Some(response) = self.responses.get(&subject) else {
-            // It is over. But a push may come before its stream at the source.
+            // It is over, but a push may arrive before its stream at the source.
             if matches!(subject, Subject::Request(_)) {
                 self.others[place].stop(subject, Code::RequestCancelled);
             }
@@ -468,9 +469,9 @@ impl Destinations {
     }
 }
 
-/// Names a connection before its settings go, once its handshake is complete: its name, and its secret. Early data goes before
-/// there is a secret, so such a connection has no name. The name belongs to the connection whose secret is `first`; without
-/// one, this is the first connection.
+/// The name of a connection whose handshake is complete, and its secret, before its settings are sent. Early data is sent
+/// before there is a secret, so such a connection has no name. The name belongs to the connection whose secret is `first`;
+/// without one, this is the first connection.
 fn named(connection: &mut Connection, first: Option<&Secret>) -> Option<(Name, Secret)> {
     if connection.is_open() || !connection.quic.is_established() {
         return None;

@@ -18,10 +18,10 @@ pub(super) struct Other {
 
 /// A unidirectional stream of the server's.
 enum Incoming {
-    /// Its first bytes, which do not say yet what it is.
+    /// Its first bytes, which do not yet identify it.
     Begun(Vec<u8>),
     Continuation(Continuation),
-    /// It is for the session.
+    /// A stream for the session.
     Own,
 }
 
@@ -80,7 +80,7 @@ impl Other {
         }
     }
 
-    /// Reads byte by byte, so that none of the response's is taken.
+    /// Reads byte by byte, so that it takes no bytes of the response.
     fn read_header(&mut self, stream: StreamId) -> Result<(), http3::Error> {
         let Some(Incoming::Begun(start)) = self.incoming.get_mut(&stream) else { return Ok(()) };
         let mut byte = [0];
@@ -112,7 +112,7 @@ impl Other {
         Ok(())
     }
 
-    /// The streams whose headers came.
+    /// The streams whose headers arrived.
     pub(super) fn continuations(&self) -> Vec<StreamId> {
         let incoming = self.incoming.iter();
         let continuations = incoming.filter(|(_, it)| matches!(it, Incoming::Continuation(_)));

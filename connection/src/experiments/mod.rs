@@ -1,4 +1,4 @@
-//! Experiments with a connection, for studies only: off unless an owner asks for them.
+//! Experiments with a connection, for studies only: off unless an owner enables them.
 
 mod ordered_delivery;
 mod send_order;

@@ -1,18 +1,18 @@
-//! Data handed up in the order in which the server first sent it, whichever stream it belongs to. This is what a
-//! page gets over TCP, where a lost byte holds back all bytes that were sent after it.
+//! Delivers data in the order in which the server first sent it, across all streams. A page over TCP gets
+//! this order, because a lost byte holds back all bytes sent after it.
 
 use super::SendOrder;
 use crate::Arrival;
 use http3::StreamId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Data that has arrived and waits for bytes that were sent before it.
+/// Data that has arrived and waits for bytes that were sent earlier.
 pub struct OrderedDelivery {
     order: SendOrder,
-    /// The run of the order that is next, and how much of it has been handed up.
+    /// The next run of the order, and how much of it has been delivered.
     next: (usize, u64),
     waiting: BTreeMap<StreamId, Waiting>,
-    /// Streams whose remaining bytes will not come.
+    /// Streams whose remaining bytes will not arrive.
     reset: BTreeSet<StreamId>,
 }
 
@@ -31,7 +31,8 @@ impl OrderedDelivery {
         Self { order, next: (0, 0), waiting: BTreeMap::new(), reset: BTreeSet::new() }
     }
 
-    /// Takes what arrived on a stream. False: it does not wait, so the session gets it now.
+    /// Takes an arrival on a stream. Returns `false` if it does not have to wait, so the session gets it
+    /// now.
     pub fn holds(&mut self, stream: StreamId, arrival: Arrival<'_>) -> bool {
         match arrival {
             Arrival::Bytes(bytes, fin) if stream.0.is_multiple_of(4) => {
@@ -49,7 +50,7 @@ impl OrderedDelivery {
         }
     }
 
-    /// The next piece whose turn it is.
+    /// The next piece in the order, if it has arrived.
     pub fn release(&mut self) -> Option<Piece> {
         while let Some((stream, run_bytes)) = self.order.run(self.next.0) {
             if self.reset.contains(&stream) || self.next.1 == run_bytes {
@@ -66,7 +67,7 @@ impl OrderedDelivery {
             self.next.1 += count as u64;
             return Some((stream, bytes, self.take_end(stream)));
         }
-        // An end that came without bytes.
+        // An end that arrived without bytes.
         let ended = self.waiting.iter().find(|(_, it)| it.fin && it.bytes.is_empty());
         let stream = *ended?.0;
         self.take_end(stream).then(|| (stream, Vec::new(), true))

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 
 /// The order in which a server first handed the bytes of its responses to the transport. Clones share it.
 ///
-/// The wire does not carry it, so a client in another process cannot know it. A lab that runs both ends can: its
-/// client waits for the bytes of one stream before the bytes of another, as if all of them shared one TCP
-/// connection. It holds the bytes of one connection.
+/// The wire does not carry it, so a client in another process cannot know it. In a lab that runs both ends, the
+/// client can wait for the bytes of one stream before the bytes of another, as if they shared one TCP
+/// connection. It describes one connection.
 #[derive(Debug, Clone, Default)]
 pub struct SendOrder(Arc<Mutex<Vec<(StreamId, u64)>>>);
 
 impl SendOrder {
-    /// The next `bytes` of `stream` go now.
+    /// The next `bytes` of `stream` are sent now.
     pub fn sent(&self, stream: StreamId, bytes: u64) {
         if let Ok(mut runs) = self.0.lock() {
             runs.push((stream, bytes));

@@ -56,14 +56,14 @@ impl Pair {
         }
     }
 
-    /// After the handshake, with everything said that both have to say.
+    /// After the handshake, when both ends have sent everything that they must send.
     pub(crate) fn connected() -> Self {
         let mut pair = Self::new(&trusting(), |_| ());
         pair.exchange();
         pair
     }
 
-    /// Until neither has anything more to say.
+    /// Until neither has anything more to send.
     pub(crate) fn exchange(&mut self) {
         loop {
             let to_server = carry(&mut self.client, &mut self.server);

@@ -1,5 +1,5 @@
-//! The smallest font that browsers accept, so that a page with synthetic bodies shows its text as soon as the real page
-//! would. Letters may follow it.
+//! The smallest font that browsers accept, so that a page with synthetic bodies shows its text as soon as the real
+//! page would. Letters may follow it.
 
 use std::sync::LazyLock;
 
@@ -8,9 +8,9 @@ type Table = (&'static [u8; 4], &'static [u16], usize);
 
 /// -200, the lowest point of the letters.
 const DESCENT: u16 = 0xff38;
-/// The tables that browsers ask for (OpenType 1.9), in order of their tags: one empty glyph, no letters.
+/// The tables that browsers require (OpenType 1.9), in order of their tags: one empty glyph, no letters.
 const TABLES: [Table; 10] = [
-    // Version 0, 500 units wide, weight 400, width 5; from word 34 on how high lines are.
+    // Version 0, 500 units wide, weight 400, width 5; from word 34 on, the heights of lines.
     (
         b"OS/2",
         &[
@@ -22,7 +22,7 @@ const TABLES: [Table; 10] = [
     // For Unicode, a segment of format 4 that ends the list.
     (b"cmap", &[0, 1, 3, 1, 0, 12, 4, 24, 0, 2, 2, 0, 0, 0xffff, 0, 0xffff, 1], 18),
     (b"glyf", &[], 2),
-    // Version 1.0, the magic number, 1000 units an em; at least 8 pixels, from left to right.
+    // Version 1.0, the magic number, 1000 units per em; at least 8 pixels, left to right.
     (
         b"head",
         &[1, 0, 0, 0, 0, 0, 0x5f0f, 0x3cf5, 0, 1000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 2],
@@ -36,7 +36,7 @@ const TABLES: [Table; 10] = [
     (b"post", &[3], 16),
 ];
 
-/// The font, in `TrueType` form; browsers look at the bytes, not at the MIME type.
+/// The font, in `TrueType` form; browsers check the bytes, not the MIME type.
 pub(crate) fn least() -> &'static [u8] {
     static FONT: LazyLock<Vec<u8>> = LazyLock::new(written);
     &FONT
@@ -51,7 +51,7 @@ fn written() -> Vec<u8> {
         let mut body = words(begin);
         body.resize(2 * length, 0);
         font.extend(tag);
-        // Browsers do not look at the checksum.
+        // Browsers ignore the checksum.
         for number in [0, offset, body.len()] {
             font.extend(u32::try_from(number).unwrap_or_default().to_be_bytes());
         }

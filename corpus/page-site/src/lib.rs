@@ -21,7 +21,7 @@ pub struct PageSite {
     by_path: BTreeMap<String, Place>,
     /// Bodies for browsers, by page and resource.
     made: Vec<Vec<Made>>,
-    /// For how long a client may use a response that is not a page's document again. `None`: responses do not say.
+    /// How long a client may reuse a response other than a page's document. `None`: responses do not state it.
     fresh_s: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ impl PageSite {
         Self::of(vec![page])
     }
 
-    /// A site of pages; of two resources at the same place, the one of the earlier page is served.
+    /// A site with more than one page. If two resources have the same URL, the earlier page's is served.
     pub fn of(pages: Vec<Page>) -> Self {
         let mut by_host_and_path = BTreeMap::new();
         let mut by_path = BTreeMap::new();
@@ -49,8 +49,8 @@ impl PageSite {
         Self { pages, by_host_and_path, by_path, made: Vec::new(), fresh_s: None }
     }
 
-    /// The same for browsers too, by their `user-agent`: they get HTML, CSS and scripts with references that make them
-    /// request the page's resources for the same reasons.
+    /// The same, also for browsers, which it recognizes by `user-agent`: they get HTML, CSS and scripts with
+    /// references that make them request the page's resources for the same reasons.
     #[must_use]
     pub fn for_browsers(self) -> Self {
         let bodies = self
@@ -60,7 +60,7 @@ impl PageSite {
         Self { made: bodies.collect(), ..self }
     }
 
-    /// The same, whose responses other than documents say that they stay fresh for this number of seconds.
+    /// The same, but responses other than documents state that they stay fresh for this number of seconds.
     #[must_use]
     pub fn fresh_for(self, seconds: u64) -> Self {
         Self { fresh_s: Some(seconds), ..self }
@@ -73,7 +73,8 @@ impl PageSite {
         made.cloned().unwrap_or_else(|| Made::letters(&[], resource))
     }
 
-    /// Clients that reach the server by its address do not name a page's host: then the path decides.
+    /// Finds a resource. Clients that reach the server by its address do not name a page's host; for them the path
+    /// decides.
     fn find(&self, request: &Request) -> Option<(Place, &PageResource)> {
         let key = (request.host().to_owned(), request.path.clone());
         let place = self.by_host_and_path.get(&key).or_else(|| self.by_path.get(&request.path));
@@ -123,7 +124,7 @@ fn ready(resource: &PageResource, body_bytes: u64) -> Vec<(Duration, u64)> {
         bytes += chunk.bytes;
         steps.push((wait.max(after_ms(chunk.at_ms)), bytes));
     }
-    // The last piece has all there is: a text that had to be larger than the page says.
+    // The last piece has all remaining bytes: markup may have to be larger than the page states.
     steps.extend(steps.last().map(|&(at, _)| (at, body_bytes)));
     steps
 }

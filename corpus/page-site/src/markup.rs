@@ -14,9 +14,9 @@ use server::site::Body;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// The largest decoded text that is made; larger bodies are letters.
+/// The largest decoded markup that is generated; larger bodies are letters.
 const TEXT_BYTES_MAX: u64 = 16 << 20;
-/// How many times the share of random filler is halved.
+/// How many times the share of random filler is halved in the search.
 const STEPS: u32 = 9;
 /// The function by which a script requests a resource of any kind.
 const ASK: &str = "function utmostAsk(k,u,d){setTimeout(function(){var e;if(k=='css'){e=document.createElement('link');\
@@ -85,7 +85,7 @@ impl Pieces {
         Self { parts: vec![(0, text)], end: String::new(), comment: ("/*", "*/") }
     }
 
-    /// The text in `bytes` bytes, or in more if those are too few. Of 256 bytes of filler, `random` are random.
+    /// The text, padded to `bytes` bytes if it is shorter. Of every 256 bytes of filler, `random` are random.
     fn text(&self, bytes: u64, random: u32) -> Vec<u8> {
         let mut filler = Filler { state: 0x2545_f491_4f6c_dd1d, random };
         let mut text = Vec::new();
@@ -112,7 +112,7 @@ impl Pieces {
     }
 }
 
-/// Letters, some random and some not: xorshift, seeded.
+/// Filler letters, some random and some not, from a seeded xorshift.
 struct Filler {
     state: u64,
     random: u32,
@@ -131,8 +131,7 @@ impl Iterator for Filler {
     }
 }
 
-/// The text with as much random filler as gives it its size on the wire. A comment in the header of the gzip file makes
-/// up the rest.
+/// The text, with enough random filler to give it its size on the wire. A comment in the gzip header makes up the rest.
 fn encoded(pieces: &Pieces, resource: &PageResource) -> Made {
     let (wire, plain) = (resource.bytes, resource.decoded_len());
     if wire >= plain {
@@ -152,7 +151,7 @@ fn encoded(pieces: &Pieces, resource: &PageResource) -> Made {
     Made { body: Body::Bytes(bytes.into()), gzip: true }
 }
 
-/// `text` as a gzip file with `padding` bytes of comment, its end included.
+/// `text` as a gzip file with `padding` bytes of comment, including its terminator.
 fn gzip(text: &[u8], padding: usize) -> Vec<u8> {
     let mut builder = GzBuilder::new();
     if let Some(letters) = padding.checked_sub(1) {
@@ -208,14 +207,14 @@ fn children(page: &Page, id: usize) -> impl Iterator<Item = &PageResource> {
     page.resources.iter().filter(move |it| it.id != 0 && it.trigger.of == id)
 }
 
-/// The document: tags at their bytes, and elements for the resources of styles. An element that needs a script of the
-/// document stands after it.
+/// The document: tags at their bytes, and elements for resources of styles. An element that needs one of the document's
+/// scripts stands after it.
 fn document(page: &Page) -> Pieces {
     let mut parts: Vec<(u64, String)> = Vec::new();
     let in_head = page.resources.iter().filter(|it| it.is_in_text() && it.in_head);
     let body_byte = in_head.filter_map(|it| it.trigger.byte).max().unwrap_or(0);
     parts.push((0, format!("<!doctype html><html><head><title>{}</title>", page.name)));
-    // Text right away, because browsers render nothing for the first time before there is something to see.
+    // Text comes first, because browsers do not render before there is something to see.
     parts.push((body_byte + 1, "<body>text".to_owned()));
     for resource in page.resources.iter().filter(|resource| resource.is_in_text()) {
         parts.push((resource.trigger.byte.unwrap_or(0), tag(resource)));
@@ -231,7 +230,7 @@ fn document(page: &Page) -> Pieces {
     Pieces { parts, end: "</html>".to_owned(), comment: ("<!--", "-->") }
 }
 
-/// The element that makes a browser need a resource which no tag of its own requests.
+/// The element that makes a browser need a resource without a tag of its own.
 fn element(it: &PageResource) -> Option<String> {
     let id = it.id;
     match it.trigger.on {

@@ -6,7 +6,7 @@ use corpus::Page;
 use percent_encoding::percent_decode_str;
 use std::path::{Component, Path, PathBuf};
 
-/// Fetches the package that a page was recorded from. A package with another hash is an error.
+/// Fetches the package that a page was recorded from. Fails if the package has another hash.
 pub fn package(page: &Page, cache: &Path) -> Result<Fetched, RecordError> {
     let refused = |cause: &str| RecordError::Source(format!("page {}: {cause}", page.name));
     let named = page.source.from.split_whitespace().next().unwrap_or_default();
@@ -19,12 +19,12 @@ pub fn package(page: &Page, cache: &Path) -> Result<Fetched, RecordError> {
             "was recorded from an archive with SHA-256 {digest}, but {named} now has {}",
             fetched.sha256
         ))),
-        None => Err(refused("does not say the SHA-256 of its package; record it again")),
+        None => Err(refused("does not give the SHA-256 of its package; record it again")),
     }
 }
 
-/// Copies the files of a page from its package to `to`, so that a server can serve them. Returns their number. Files that
-/// the page says are missing stay missing. A different file that is already there is an error.
+/// Copies the files of a page from its package to `to`, so that a server can serve them. Returns their number. Does not
+/// create files that the page lists as missing. Fails if a different file already exists.
 pub fn copy(page: &Page, fetched: &Fetched, to: &Path) -> Result<usize, RecordError> {
     let mut copied = 0;
     for resource in page.resources.iter().filter(|resource| resource.status == 200) {
@@ -44,7 +44,7 @@ pub fn copy(page: &Page, fetched: &Fetched, to: &Path) -> Result<usize, RecordEr
     Ok(copied)
 }
 
-/// The file below a root that a URL path means, if it is below the root.
+/// The file below a root for a URL path; `None` if the path leads outside the root.
 fn file_of(url: &str) -> Option<PathBuf> {
     let plain = url.split('?').next()?.strip_prefix('/')?;
     let decoded = percent_decode_str(plain).decode_utf8().ok()?;

@@ -1,4 +1,4 @@
-//! The adapter to Chromium: starts it, loads pages, hands back what DevTools saw.
+//! The adapter to Chromium: starts it, loads pages, and returns DevTools' observations.
 
 mod mirroring;
 mod visiting;
@@ -37,7 +37,7 @@ const CATEGORIES: [&str; 5] = [
 ];
 pub(crate) type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
-/// Says what the page shows, and when it did.
+/// The script that reports what the page shows, and when.
 pub(crate) const REPORT: &str = include_str!("report.js");
 
 /// A running Chromium.
@@ -55,7 +55,7 @@ pub struct Load {
     pub report: String,
     /// A picture of the window, as PNG.
     pub screenshot: Option<Vec<u8>>,
-    /// Whether the load event fired and requests ceased in time.
+    /// Whether the load event fired and requests ended before the deadline.
     pub finished: bool,
 }
 
@@ -63,22 +63,22 @@ pub struct Load {
 pub struct Quiet<'a> {
     /// Requests so far.
     pub requests: &'a dyn Fn() -> usize,
-    /// Whether some of them are not answered yet.
+    /// Whether some of them are unanswered.
     pub waiting: &'a dyn Fn() -> bool,
     /// The silence after the last request.
     pub after: Duration,
 }
 
 impl Chromium {
-    /// Starts the browser. It accepts the certificate whose public key has the pin, speaks only HTTP/3, and reaches only
-    /// `host`, which leads to the port on this machine.
+    /// Starts the browser. It accepts the certificate whose public key has this pin, speaks only HTTP/3, and can reach
+    /// only `host`, which leads to the port on this machine.
     pub fn start(host: &str, port: u16, pin: &str) -> Result<Self, RecordError> {
         let pin = format!("--ignore-certificate-errors-spki-list={pin}");
         let rules = format!(
             "--host-resolver-rules=MAP {host} 127.0.0.1:{port}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, \
              EXCLUDE localhost"
         );
-        // It reaches this machine only, and runs in containers and for root.
+        // It reaches only this machine, and must run in containers and as root.
         Self::with(false, &["--enable-quic", "--origin-to-force-quic-on=*", &pin, &rules])
     }
 
@@ -104,17 +104,17 @@ impl Chromium {
         &self.version
     }
 
-    /// Loads a page in a window that shares nothing with earlier ones.
+    /// Loads a page in a window that shares no state with earlier ones.
     pub fn load(&self, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, RecordError> {
         self.in_new_window(|tab| load(tab, url, quiet, screenshot))
     }
 
-    /// Loads a page in the same way without tracing it, which would take time, and returns the report of `report.js`.
+    /// Loads a page in the same way but without tracing, which takes time, and returns the report of `report.js`.
     pub fn report(&self, url: &str, quiet: &Quiet) -> Result<String, RecordError> {
         self.in_new_window(|tab| report_of(tab, url, quiet))
     }
 
-    /// The same, while the user downloads a file from another page of the site, on the same connection.
+    /// The same, while the user downloads a file from another page of the site on the same connection.
     pub fn report_beside(
         &self,
         download: &Download,
@@ -127,7 +127,7 @@ impl Chromium {
                 &other,
                 json!({"behavior": "allow", "browserContextId": context.get_id(), "downloadPath": download.folder}),
             )?;
-            // The page that is left for a download answers late or never.
+            // The navigation to a download answers late or never.
             call::<Page::Navigate>(&other, json!({"url": download.url})).ok();
             std::thread::sleep(download.head_start);
             report_of(&*new_tab(context)?, url, quiet)
@@ -157,15 +157,15 @@ impl Chromium {
 
 /// A file that a user downloads.
 pub struct Download<'a> {
-    /// Where it is.
+    /// Its address.
     pub url: &'a str,
     /// The folder for it.
     pub folder: &'a Path,
-    /// How long it has been going on when the page is asked for.
+    /// How long it has been running when the page is requested.
     pub head_start: Duration,
 }
 
-/// A window that is ready for its user. A new one still starts processes of its own, which would compete with a load.
+/// A window that is ready for use. A new one still starts processes, which would compete with a load.
 fn new_tab(context: &Context) -> Result<Arc<Tab>, Trouble> {
     let tab = context.new_tab()?;
     std::thread::sleep(WINDOW_OPENS);
@@ -198,13 +198,13 @@ fn load(tab: &Tab, url: &str, quiet: &Quiet, screenshot: bool) -> Result<Load, T
     Ok(Load { trace, report, screenshot: picture.transpose()?, finished })
 }
 
-/// The text that an expression comes to in the page, once it does; empty: it comes to no text.
+/// The string result of an expression in the page, once available; empty for other results.
 fn evaluated(tab: &Tab, expression: &str) -> Result<String, Trouble> {
     let value = tab.evaluate(expression, true)?.value;
     Ok(value.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default())
 }
 
-/// Calls a method of the browser's protocol with these parameters, named as its documentation names them.
+/// Calls a method of the browser's protocol with these parameters, named as in its documentation.
 fn call<M>(tab: &Tab, parameters: Value) -> Result<M::ReturnObject, Trouble>
 where
     M: Method + Debug + Serialize + DeserializeOwned,
@@ -237,7 +237,8 @@ fn listen(tab: &Tab) -> Result<(Arc<AtomicBool>, Streams), Trouble> {
     Ok((loaded, streams))
 }
 
-/// Waits until the load event has fired and no request came for a while. Returns whether it was in time.
+/// Waits until the load event has fired and no request was made for a while. Returns whether this happened before the
+/// deadline.
 fn wait(quiet: &Quiet, loaded: &AtomicBool) -> bool {
     let mut waited = Duration::ZERO;
     let (mut requests, mut calm) = (0, Duration::ZERO);

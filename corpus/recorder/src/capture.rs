@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One load. Times are milliseconds since the request for the document went out.
+/// One load. Times are in milliseconds since the request for the document was sent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
@@ -16,8 +16,8 @@ pub struct Capture {
     pub document: String,
     /// Time and decoded bytes of the document at each arrival.
     pub document_arrivals: Vec<(f64, u64)>,
-    /// The requests in order of discovery, the document first; those to other hosts, and for the
-    /// page's icon, are left out.
+    /// The requests in order of discovery, the document first, without requests to other hosts or
+    /// for the page's icon.
     pub fetches: Vec<Fetch>,
     /// Main-thread work by the path of the script or stylesheet.
     pub work: Vec<Work>,
@@ -25,13 +25,13 @@ pub struct Capture {
     pub dom_ready_ms: Option<f64>,
     /// The load event.
     pub load_ms: Option<f64>,
-    /// The image of the largest contentful paint, if it is one.
+    /// The largest contentful paint, if it is an image.
     pub largest_paint: Option<String>,
     /// Images in the layout.
     pub boxes: Vec<ImageBox>,
     /// Scripts, stylesheets and other links of the document.
     pub elements: Vec<Element>,
-    /// Hosts, other than the page's, that were asked for and not reached.
+    /// Hosts, other than the page's, that were requested and not reached.
     pub other_hosts: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct Fetch {
     pub decoded_bytes: u64,
     /// When the browser discovered it.
     pub discovered_ms: f64,
-    /// When the browser had all of it.
+    /// When the browser had the whole response.
     pub finished_ms: f64,
     /// DevTools' render-blocking status: `blocking`, `in_body_parser_blocking`, ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,12 +74,12 @@ pub struct Fetch {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Initiator {
-    /// DevTools' type: `parser`, `script`, `other`; empty if it does not say.
+    /// DevTools' type: `parser`, `script`, `other`; empty if unknown.
     pub kind: String,
     /// The kind of reference: `css`, `img`, `link`, ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched_by: Option<String>,
-    /// Path of the resource that refers to it, if it is the page's own.
+    /// Path of the resource that references it, if that is the page's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Line and column, from 0, at which the reference ends.
@@ -106,7 +106,7 @@ pub struct Work {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImageBox {
-    /// Path with query; in the browser's own report the URL.
+    /// Path with query; the URL in the browser's own report.
     #[serde(alias = "url")]
     pub path: String,
     /// Visible area as a fraction of the viewport.
@@ -120,12 +120,13 @@ pub struct ImageBox {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Element {
-    /// Path with query; in the browser's own report the URL.
+    /// Path with query; the URL in the browser's own report.
     #[serde(alias = "url")]
     pub path: String,
     /// `script`, `link` or `img`.
     pub tag: String,
-    /// `rel` of a link; `async`, `defer`, `module` of a script; `lazy` of an image; or nothing.
+    /// For a link its `rel`; for a script `async`, `defer`, `module`; for an image `lazy`;
+    /// otherwise empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mode: String,
     /// In the head.

@@ -1,4 +1,4 @@
-//! Why there is no recording.
+//! Why a recording failed.
 
 use crate::limits::ERROR_MAX;
 use corpus::page::Spread;
@@ -6,13 +6,13 @@ use std::fmt::Display;
 use std::path::Path;
 use thiserror::Error;
 
-/// Why there is no recording. One line each: what, why, remedy.
+/// Why a recording failed. One line each: place, cause, remedy.
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The page to record does not exist or cannot be recorded.
     #[error("{0}")]
     Source(String),
-    /// The page does what a recording cannot hold.
+    /// The page does something that a recording cannot represent.
     #[error("page: {0}")]
     Page(String),
     /// The browser is missing or failed.
@@ -21,11 +21,11 @@ pub enum RecordError {
     /// The recording's own server failed.
     #[error("server: {0}")]
     Server(String),
-    /// The trace does not predict its own recordings well enough.
+    /// The page does not predict its own recordings well enough.
     #[error(
         "discovery times are off by {:.0} ms (median) and {:.0} ms (90th percentile) when one \
          recording is played back from the others; at most {:.0} and {:.0} are allowed: \
-         record again on a quieter machine, or keep it all the same with --force",
+         record again on a quieter machine, or keep it anyway with --force",
         .0.p50, .0.p90, ERROR_MAX.p50, ERROR_MAX.p90
     )]
     Unpredictable(Spread),
@@ -37,11 +37,10 @@ impl RecordError {
         Self::Source(format!("{}: {error}", path.display()))
     }
 
-    /// A page whose load does not end in time.
+    /// A page load that did not end before the deadline.
     pub(crate) fn never_silent(what: &str) -> Self {
         Self::Page(format!(
-            "{what} has not loaded and fallen silent within 60 s; a page that goes on asking for \
-             more cannot be recorded"
+            "{what} has not loaded and fallen silent within 60 s; a page that never stops requesting more cannot be recorded"
         ))
     }
 
@@ -51,7 +50,7 @@ impl RecordError {
     }
 }
 
-/// The error for a thing that cannot be recorded, with its cause.
+/// The error for something that cannot be recorded, with its cause.
 pub(crate) fn refused(what: &str, cause: &str) -> RecordError {
     RecordError::Source(format!("{what}: {cause}"))
 }

@@ -1,4 +1,4 @@
-//! The adapter to Firefox: starts it, loads pages, hands back what it says of their requests.
+//! The adapter to Firefox: starts it, loads pages, and returns its reports of their requests.
 
 mod requests;
 mod session;
@@ -21,24 +21,24 @@ use tempfile::TempDir;
 pub struct Firefox {
     process: Process,
     session: Session,
-    /// Its profile, which is gone with it.
+    /// Its profile, deleted when this is dropped.
     _profile: TempDir,
 }
 
-/// Ended when it is dropped.
+/// A process that is ended when this is dropped.
 struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It has ended already, unless all is well.
+        // It may have ended already.
         self.0.kill().ok();
         self.0.wait().ok();
     }
 }
 
 impl Firefox {
-    /// Starts the browser. It accepts any certificate, speaks HTTP/3 from the first request on, and reaches only `host`, which leads
-    /// to the port on this machine.
+    /// Starts the browser. It accepts any certificate, speaks HTTP/3 from the first request on, and can reach only `host`, which
+    /// leads to the port on this machine.
     pub fn start(host: &str, port: u16) -> Result<Self, RecordError> {
         let program = Kind::Firefox.tried_program()?;
         let profile = tempfile::tempdir().map_err(failed)?;
@@ -52,8 +52,8 @@ impl Firefox {
         Ok(Self { process, session, _profile: profile })
     }
 
-    /// Loads a page in a window that shares nothing with earlier ones, until its load event has fired and nothing has been under way
-    /// for `silence`.
+    /// Loads a page in a window that shares no state with earlier ones, until its load event has fired and nothing has been in
+    /// progress for `silence`.
     pub fn visit(&mut self, url: &str, silence: Duration) -> Result<Visited, RecordError> {
         let visited = visit(&mut self.session, url, silence);
         visited.map_err(|error| match self.process.0.try_wait() {
@@ -63,9 +63,9 @@ impl Firefox {
     }
 }
 
-/// The settings of a profile: the host, nothing else, and nothing that Firefox does of its own accord.
+/// The settings of a profile: only the host is reachable, and Firefox makes no requests of its own.
 fn preferences(host: &str, port: u16) -> String {
-    // A port where nobody listens takes the place of all other hosts.
+    // All other hosts lead to a port without a listener.
     const NOBODY: u16 = 9;
     let preferences = json!({
         "network.dns.localDomains": host,
@@ -92,13 +92,13 @@ fn preferences(host: &str, port: u16) -> String {
     });
     let mut text = String::new();
     for (name, value) in preferences.as_object().into_iter().flatten() {
-        // Writing to a text does not fail.
+        // Writing to a string cannot fail.
         writeln!(text, "user_pref({}, {value});", Value::from(name.as_str())).ok();
     }
     text
 }
 
-/// Waits until the browser says in its profile where it listens.
+/// Waits until the browser has written its port into its profile.
 fn session(process: &mut Process, profile: &Path) -> Result<Session, Trouble> {
     let said = profile.join("WebDriverBiDiServer.json");
     let mut waited = Duration::ZERO;
@@ -139,14 +139,14 @@ fn visit_in(
     session.forget();
     let navigation = json!({"context": window, "url": url, "wait": "none"});
     session.call("browsingContext.navigate", &navigation)?;
-    // A load that does not end in time shows in its requests.
+    // The requests show a load that does not end before the deadline.
     session.listen(silence)?;
     let expression =
         json!({"expression": REPORT, "target": {"context": window}, "awaitPromise": true});
     let report = session.call("script.evaluate", &expression)?;
     let fetches = fetches(session.events());
     let Some(report) = report["result"]["value"].as_str() else {
-        return Err(format!("the page cannot be asked: {report}").into());
+        return Err(format!("the page cannot be queried: {report}").into());
     };
     Ok(Visited { fetches, report: report.to_owned(), film: Vec::new() })
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 /// A browser that this crate can drive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// Chromium or Chrome, by the protocol of its `DevTools`.
+    /// Chromium or Chrome, through the `DevTools` protocol.
     #[default]
     Chromium,
     /// Firefox, by `WebDriver` `BiDi`.
@@ -19,9 +19,9 @@ struct Search {
     name: &'static str,
     /// The variable that names its program.
     variable: &'static str,
-    /// Names of its program, the first that is in the path.
+    /// Names of its program; the first one in the path is used.
     programs: &'static [&'static str],
-    /// A part of what its program answers to `--version`.
+    /// A part of its program's answer to `--version`.
     answer: &'static str,
     package: &'static str,
 }
@@ -73,7 +73,8 @@ impl Kind {
         self.version_of(&self.found_program()?)
     }
 
-    /// Its program, which has answered as this browser does. Another program would never answer later.
+    /// Its program, after checking that its answer is this browser's. Another program would never
+    /// answer later requests.
     pub(crate) fn tried_program(self) -> Result<PathBuf, RecordError> {
         let program = self.found_program()?;
         self.version_of(&program)?;
@@ -107,7 +108,7 @@ impl Kind {
         RecordError::Browser(format!("{path}: {cause}; {remedy}"))
     }
 
-    /// Whether a program that says this of its version is this browser.
+    /// Whether the program with this version text is this browser.
     pub(crate) fn is_named_by(self, version: &str) -> bool {
         version.contains(self.search().answer)
     }

@@ -1,8 +1,8 @@
 //! Records real pages in a browser, through our own server, as pages that can be played back.
 //!
-//! A page is loaded several times, each time with other delays ([`Setting`]). What was seen of one load
-//! is a [`Capture`]; what caused what is derived from all of them together ([`derive::derive`]), and judged by
-//! how well it predicts when each resource was discovered ([`derive::judge`]).
+//! A page is loaded several times, each time with other delays ([`Setting`]). A [`Capture`] holds the
+//! observations of one load. The causes are derived from all captures together ([`derive::derive`]), and
+//! judged by how well they predict when each resource was discovered ([`derive::judge`]).
 
 pub mod bodies;
 pub mod browser;
@@ -24,7 +24,7 @@ pub mod visit;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The contents, also after a thread that had them panicked.
+/// The contents, even after a thread that held the lock panicked.
 fn locked<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
-//! A page of the web as a site of our own, made of the responses that a browser got.
+//! A page of the web as a site of our own, built from the responses that a browser received.
 //!
-//! A mirror holds the answers of one host. It leaves out other hosts, like a folder does.
+//! A mirror holds the answers of one host. Like a folder, it omits other hosts.
 
 use crate::error::{RecordError, refused};
 use crate::limits::MIRROR_BYTES_MAX;
@@ -21,7 +21,7 @@ pub struct Answer {
     pub redirect: Option<String>,
     /// HTTP status; `None` if the request failed.
     pub status: Option<u16>,
-    /// The `content-type` field, or the type that the browser guessed.
+    /// The `content-type` field, or the browser's guess.
     pub mime: String,
     /// The decoded body; `None` if the browser did not keep it.
     pub body: Option<Vec<u8>>,
@@ -36,7 +36,7 @@ pub struct Mirror {
     pub entry: String,
     /// The host, without a port.
     pub host: String,
-    /// The differences from the original, one sentence each, without names of hosts.
+    /// The differences from the original, one sentence each, without host names.
     pub assumptions: Vec<String>,
     answers: BTreeMap<String, Stored>,
 }
@@ -51,26 +51,26 @@ struct Stored {
 /// The answers of a load by URL, without fragments.
 type Answers<'a> = BTreeMap<Url, &'a Answer>;
 
-/// Parses the URL of a page that a browser can load and everybody may see.
+/// Parses the URL of a public page that a browser can load.
 pub fn page_url(text: &str) -> Result<Url, RecordError> {
     let url = plain(text)
         .filter(|it| matches!(it.scheme(), "http" | "https"))
         .ok_or_else(|| refused(text, "is not a page of a server; name an http or https URL"))?;
     if !url.username().is_empty() {
-        let cause = "holds a user's name; record pages that anybody may see, without it";
+        let cause = "contains a user name; record public pages without it";
         return Err(refused(text, cause));
     }
     Ok(url)
 }
 
-/// Whether two URLs are of one host, whatever their ports.
+/// Whether two URLs have the same host, whatever their ports.
 pub fn same_host(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(plain);
     one.zip(other).is_some_and(|(one, other)| one.has_host() && one.host() == other.host())
 }
 
 impl Mirror {
-    /// The page of `url`, from all requests of its load, in order. Errors name what a mirror cannot hold: documents
+    /// The page at `url`, from all requests of its load, in order. Errors name what a mirror cannot hold: documents
     /// of other hosts, HTTP errors, POST requests, service workers.
     pub fn new(url: &str, answers: &[Answer]) -> Result<Self, RecordError> {
         let page = page_url(url)?;
@@ -110,7 +110,7 @@ impl Mirror {
         let url = asked.as_str();
         if answer.method != "GET" {
             let cause =
-                format!("is requested by {}; only GET can be answered again", answer.method);
+                format!("is requested with {}; only GET can be answered again", answer.method);
             return Err(refused(url, &(cause + ": record a page without it")));
         }
         if answer.from_worker {
@@ -131,14 +131,14 @@ impl Mirror {
             left.bodiless += usize::from((200..300).contains(&status));
             Vec::new()
         });
-        // A part of a file is all of it that the page asked for.
+        // The page used only this part of the file, so the part becomes the file.
         let status = if status == 206 { 200 } else { status };
         let stored = Stored { status, mime: end.mime.clone(), body: Arc::from(body) };
         self.answers.entry(path_of(asked)).or_insert(stored);
         Ok(())
     }
 
-    /// The answer to this path, or to one that differs by a time of day in its query.
+    /// The answer for this path, or for one that differs only in a time of day in its query.
     fn find(&self, path: &str) -> Option<&Stored> {
         self.answers.get(path).or_else(|| {
             let wanted = crate::derive::without_numbers(path);
@@ -162,7 +162,7 @@ impl Site for Mirror {
             status: stored.status,
             headers: server::site::fields::fields([
                 ("content-type", stored.mime.as_str()),
-                // Of a page that was loaded without TLS, the references to its own host.
+                // For a page loaded without TLS, upgrades the references to its own host.
                 ("content-security-policy", "upgrade-insecure-requests"),
             ]),
             body: Body::Bytes(Arc::clone(&stored.body)),
@@ -176,7 +176,7 @@ impl Site for Mirror {
     }
 }
 
-/// Counts the answers that a mirror could not take over.
+/// Counts the answers that a mirror could not adopt.
 #[derive(Default)]
 struct Left {
     redirects: usize,
@@ -204,10 +204,10 @@ fn document<'a>(url: &str, page: &Url, by_url: &Answers<'a>) -> Result<&'a Answe
         return Err(refused(url, &format!("leads to another host; record {} itself", end.url)));
     }
     match end.status {
-        None => Err(refused(url, "did not answer; is it there?")),
+        None => Err(refused(url, "did not answer; does it exist?")),
         Some(200) if Kind::of_mime(&end.mime) == Kind::Html => Ok(end),
         Some(200) => Err(refused(url, &format!("is {}; only HTML is a page", end.mime))),
-        Some(status) => Err(refused(url, &format!("answers {status}; name a page that is there"))),
+        Some(status) => Err(refused(url, &format!("answers {status}; name a page that exists"))),
     }
 }
 
@@ -221,7 +221,7 @@ fn end_of_redirects<'a>(
         let next = plain(to).and_then(|it| by_url.get(&it));
         end = match next {
             Some(next) if steps <= by_url.len() => next,
-            _ => return Err(refused(&answer.url, "redirects, and never arrives")),
+            _ => return Err(refused(&answer.url, "redirects endlessly")),
         };
         steps += 1;
     }
@@ -348,10 +348,7 @@ mod tests {
             ("data:text/html,x", "is not a page of a server; name an http or https URL"),
             ("file:///etc/passwd", "is not a page of a server; name an http or https URL"),
             ("ftp://a/x", "is not a page of a server; name an http or https URL"),
-            (
-                "https://me:secret@a/x",
-                "holds a user's name; record pages that anybody may see, without it",
-            ),
+            ("https://me:secret@a/x", "contains a user name; record public pages without it"),
             ("https://www.shop.example/none", "was never requested"),
             ("https://www.shop.example/a.css?v=2", "is text/css; only HTML is a page"),
         ] {
@@ -367,14 +364,14 @@ mod tests {
         let posted = Answer { method: "POST".to_owned(), ..answer(url, "", "") };
         let worker = Answer { from_worker: true, ..answer(url, "", "") };
         for (page, more, cause) in [
-            (url, vec![status(Some(404))], "answers 404; name a page that is there"),
-            (url, vec![status(None)], "did not answer; is it there?"),
+            (url, vec![status(Some(404))], "answers 404; name a page that exists"),
+            (url, vec![status(None)], "did not answer; does it exist?"),
             (
                 url,
                 vec![redirect(url, other), answer(other, "text/html", "")],
                 "leads to another host; record https://elsewhere.example/ itself",
             ),
-            (url, vec![redirect(url, url)], "redirects, and never arrives"),
+            (url, vec![redirect(url, url)], "redirects endlessly"),
             (
                 PAGE,
                 vec![redirect(url, other), answer(other, "image/png", "")],

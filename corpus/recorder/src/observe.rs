@@ -1,4 +1,4 @@
-//! From a browser's trace events and its own report to a [`Capture`]: reading, no conclusions.
+//! Turns a browser's trace events and its own report into a [`Capture`], without conclusions.
 
 use crate::capture::{Capture, Element, Fetch, ImageBox, Initiator, Work};
 use crate::error::RecordError;
@@ -44,8 +44,8 @@ struct Body {
     decoded: u64,
 }
 
-/// Reads the traces of a load; how it was made, and of which document, stays empty. Errors name what cannot be recorded: redirects of the document, service workers, a load
-/// that never began.
+/// Reads the traces of a load. Leaves the setting and the document's name empty. Errors name what cannot be recorded: redirects of the
+/// document, service workers, a load that never began.
 pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
     let report: Report = serde_json::from_str(seen.report)
         .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))?;
@@ -84,7 +84,7 @@ struct Reader<'a> {
     events: Vec<&'a Value>,
     /// The time of the document's request, in the trace's microseconds.
     start_us: f64,
-    /// (encoded, decoded) body bytes by path, of each fetch that has any.
+    /// (encoded, decoded) body bytes by path, for each fetch that has any.
     bodies: BTreeMap<String, Vec<(u64, u64)>>,
     /// `priority` fields by path.
     priorities: BTreeMap<&'a str, Vec<Option<&'a str>>>,
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         self.events.iter().copied().filter(move |it| it["name"] == name)
     }
 
-    /// The last event of this name of each request.
+    /// Each request's last event of this name.
     fn by_request(&self, name: &'static str) -> BTreeMap<&'a str, &'a Value> {
         self.named(name)
             .filter_map(|it| Some((it["args"]["data"]["requestId"].as_str()?, it)))
@@ -317,7 +317,7 @@ fn time_us(event: &Value) -> f64 {
     event["ts"].as_f64().unwrap_or(0.0)
 }
 
-/// Rounds to a tenth of a millisecond, which is finer than loads repeat.
+/// Rounds to a tenth of a millisecond, which is finer than repeated loads agree.
 fn rounded(ms: f64) -> f64 {
     (ms * 10.0).round() / 10.0
 }

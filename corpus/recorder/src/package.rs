@@ -1,4 +1,4 @@
-//! Packages with web pages in them, fetched by their ordinary clients into a cache folder.
+//! Packages that contain web pages, fetched by their ordinary clients into a cache folder.
 
 use crate::error::{RecordError, refused};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub struct Package {
     pub name: String,
     /// Its version; optional for a Debian package.
     pub version: Option<String>,
-    /// The page's path, with a slash in front.
+    /// The page's path, with a leading slash.
     pub entry: String,
 }
 
@@ -57,7 +57,7 @@ impl FromStr for Package {
     }
 }
 
-/// The cache folder: by [`CACHE_VARIABLE`], or `utmost` among the user's caches.
+/// The cache folder: [`CACHE_VARIABLE`], or `utmost` among the user's caches.
 pub fn cache() -> PathBuf {
     folder_in(CACHE_VARIABLE)
         .or_else(|| folder_in("XDG_CACHE_HOME").map(|it| it.join("utmost")))
@@ -89,8 +89,8 @@ impl Package {
         is_sound.then(|| Self { kind, name: name.to_owned(), version, entry: entry.to_owned() })
     }
 
-    /// Fetches and unpacks the package, unless the cache has it. npm and apt check what they fetch
-    /// against their registries.
+    /// Fetches and unpacks the package, unless it is in the cache. npm and apt verify it against
+    /// their registries.
     pub fn fetch(&self, cache: &Path) -> Result<Fetched, RecordError> {
         let version = self.version.as_deref().unwrap_or("any");
         let folder = cache.join(format!("{}-{version}", self.name.replace(['/', '@'], "_")));
@@ -148,7 +148,7 @@ fn archive_in(folder: &Path) -> Option<PathBuf> {
     archives.pop()
 }
 
-/// Whether a command line can hold a name or a version.
+/// Whether a name or version is safe on a command line.
 fn is_plain(word: &str) -> bool {
     !word.is_empty()
         && word.bytes().all(|it| it.is_ascii_alphanumeric() || b"@/._+~:-".contains(&it))

@@ -1,4 +1,4 @@
-//! From a folder, a package or a URL to a page: record, derive, judge.
+//! From a folder, a package or a URL to a page: records, derives and judges.
 
 use crate::browser::{Chromium, Trust};
 use crate::capture::Capture;
@@ -32,7 +32,8 @@ pub struct Request {
     pub settings: usize,
     /// Loads under each setting.
     pub loads: usize,
-    /// Whether the page is also loaded under settings that it is not derived from, to be judged by them.
+    /// Whether the page is also loaded under settings that are not used for its derivation, in order to
+    /// judge it.
     pub judged: bool,
     /// Whether to take a picture.
     pub screenshot: bool,
@@ -45,11 +46,11 @@ fn captures_format() -> String {
     CAPTURES_FORMAT.to_owned()
 }
 
-/// The captures of a page: those that its trace is derived from, and those that it is judged by.
+/// The captures of a page: one group to derive its trace from, and one to judge it by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Captures {
-    /// [`CAPTURES_FORMAT`]. Captures of old do not name it.
+    /// [`CAPTURES_FORMAT`]. Old captures do not have this field.
     #[serde(default = "captures_format")]
     pub format: String,
     /// The source of the page.
@@ -59,13 +60,13 @@ pub struct Captures {
     /// Differences between the recorded page and its original, one sentence each.
     #[serde(default)]
     pub assumptions: Vec<String>,
-    /// The captures that the page is derived from.
+    /// The captures from which the page is derived.
     pub fitted: Vec<Capture>,
-    /// The captures that the page is judged by.
+    /// The captures by which the page is judged.
     pub unseen: Vec<Capture>,
 }
 
-/// A page and how good it is.
+/// A page and its quality.
 #[derive(Debug, Clone)]
 pub struct Judged {
     /// The page.
@@ -108,7 +109,7 @@ pub fn capture(
     Ok((captures, recording.screenshot))
 }
 
-/// The site for the browser, and what the page says about it.
+/// The site for the browser, and facts for the page.
 struct Served {
     site: Arc<dyn Site>,
     host: String,
@@ -150,7 +151,7 @@ fn files(root: &Path, entry: String) -> Result<Served, RecordError> {
     })
 }
 
-/// The page of a URL, from a mirror: its host answers once, then we do.
+/// The page of a URL, from a mirror: its host answers once, then our server does.
 fn mirrored(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, RecordError> {
     if request.entry.is_some() {
         return Err(refused(&request.source, "names the document itself; leave out --entry"));
@@ -159,7 +160,7 @@ fn mirrored(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, Record
     progress("mirroring the page");
     let chromium = Chromium::for_mirroring(&request.trust)?;
     let mirror = Mirror::new(&request.source, &chromium.answers(&request.source)?)?;
-    // Addresses cannot be led elsewhere, and this machine's names are not.
+    // IP addresses cannot be redirected, and this machine's names need no redirection.
     let named = mirror.host.parse::<IpAddr>().is_err()
         && !mirror.host.starts_with('[')
         && mirror.host != "localhost";
@@ -178,7 +179,7 @@ fn rooted(entry: &str) -> String {
 }
 
 impl Captures {
-    /// Each load by itself, under all settings: a recording of its own.
+    /// Each load by itself, under all settings, as a separate recording.
     pub fn by_load(&self) -> Vec<Self> {
         let settings: BTreeSet<&str> = self.fitted.iter().map(|it| &*it.setting).collect();
         let loads = self.fitted.chunks_exact(settings.len().max(1));
@@ -188,7 +189,7 @@ impl Captures {
     }
 }
 
-/// Derives the page and judges it by the captures that it was not derived from.
+/// Derives the page and judges it by captures that were not used for the derivation.
 pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, RecordError> {
     let label = Label {
         name: name.to_owned(),

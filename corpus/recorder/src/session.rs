@@ -1,4 +1,4 @@
-//! Recording: our server, a browser, one load after another.
+//! Recording: our server, a browser, and one load after another.
 
 use crate::browser::{Chromium, Load, Quiet, Trouble, VIEWPORT};
 use crate::capture::Capture;
@@ -16,16 +16,16 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A page counts as silent for good after this time without a request.
+/// After this long without a request, a page counts as finished.
 const SILENCE: Duration = Duration::from_millis(700);
-/// The port that the browser sees: links that name the host lead to the server, too.
+/// The port that the browser sees, so that links that name the host also lead to the server.
 const HTTPS_PORT: u16 = 443;
-/// Wide enough that a page on this machine waits only for its delays.
+/// Large enough that a page on this machine waits only for its delays.
 const INITIAL_WINDOW_PACKETS: usize = 1000;
 
 /// A server on this machine, in a thread of its own.
 pub struct LocalServer {
-    /// Its port, or that of a relay before it.
+    /// Its port, or the port of a relay in front of it.
     pub port: u16,
     /// The pin of its certificate's public key.
     pub pin: String,
@@ -34,14 +34,14 @@ pub struct LocalServer {
 }
 
 impl LocalServer {
-    /// Serves `site` on a free port, with clients' RFC 9218 signals obeyed.
+    /// Serves `site` on a free port and obeys clients' RFC 9218 signals.
     pub fn start(site: Arc<dyn Site>) -> Result<Self, RecordError> {
         Self::start_with(RuledSite::of(site), |options| {
             options.initial_window_packets = INITIAL_WINDOW_PACKETS;
         })
     }
 
-    /// The same with the server's own initial congestion window, and with options that `change` changes.
+    /// The same with the server's own initial congestion window, after `change` has adapted the options.
     pub fn start_with(
         site: RuledSite,
         change: impl FnOnce(&mut Options),
@@ -83,7 +83,7 @@ impl Drop for LocalServer {
 /// The page to record, and the loads.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The host that the browser knows the site by.
+    /// The host name of the site in the browser.
     pub host: String,
     /// The document's path on the site, with a slash.
     pub entry: String,
@@ -98,7 +98,7 @@ pub struct Plan {
 /// The captures of all loads, and a picture.
 #[derive(Debug)]
 pub struct Recording {
-    /// In order of the plan: the loads of the first setting first.
+    /// In the plan's order: the loads of the first setting first.
     pub captures: Vec<Capture>,
     /// PNG.
     pub screenshot: Option<Vec<u8>>,
@@ -119,7 +119,7 @@ pub fn record(
     let origin = format!("https://{}", plan.host);
     let url = format!("{origin}{}", plan.entry);
     let mut recording = Recording { captures: Vec::new(), screenshot: None };
-    // The first load warms up: the browser compiles its own parts, the site its compressed bodies.
+    // The first load warms up: the browser compiles parts of itself, and the site compresses its bodies.
     load(&chromium, &site, &url, &plan.settings[0], false)?;
     for number in 0..plan.loads {
         for setting in &plan.settings {

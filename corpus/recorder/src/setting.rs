@@ -1,9 +1,9 @@
-//! The delays of responses while a page is recorded: they tell causes from coincidences.
+//! The delays of responses while a page is recorded: they separate causes from coincidences.
 
 use crate::limits::SETTINGS_MAX;
 use schedulers::Kind;
 
-/// The kinds that can be held back, by their names in page files.
+/// The kinds that can be delayed, by their names in page files.
 const KINDS: [(&str, Kind); 5] = [
     ("css", Kind::Css),
     ("js", Kind::Js),
@@ -19,14 +19,14 @@ pub struct Setting {
     pub name: String,
     /// For each of [`KINDS`].
     held_ms: [u64; KINDS.len()],
-    /// Resources other than the document are held back a further time, which their path and `seed`
-    /// decide, up to this.
+    /// The largest further delay of resources other than the document; their path and `seed`
+    /// determine it.
     up_to_ms: u64,
     seed: u64,
 }
 
 impl Setting {
-    /// The first `count` of the settings that a page's trace is derived from.
+    /// The first `count` of the settings from which a page's trace is derived.
     pub fn fitted(count: usize) -> Vec<Self> {
         let mut settings = vec![
             Self::held([600, 100, 50, 0, 0]),
@@ -41,7 +41,7 @@ impl Setting {
         settings
     }
 
-    /// The settings that a trace is judged by: none of them takes part in its derivation.
+    /// The settings by which a trace is judged; none of them is used for its derivation.
     pub fn unseen() -> Vec<Self> {
         vec![Self::held([350, 250, 100, 200, 50]), Self::scattered(600, 100)]
     }
@@ -57,7 +57,7 @@ impl Setting {
         Self { name, up_to_ms, seed, ..Self::default() }
     }
 
-    /// Milliseconds to hold back the response to a request for `path`.
+    /// The delay in milliseconds of the response to a request for `path`.
     pub fn delay_ms(&self, kind: Kind, path: &str) -> u64 {
         let place = KINDS.iter().position(|(_, held)| *held == kind);
         let of_kind = place.map_or(0, |it| self.held_ms[it]);
@@ -67,7 +67,7 @@ impl Setting {
         of_kind + hash(self.seed, path).checked_rem(self.up_to_ms).unwrap_or(0)
     }
 
-    /// Longest time that it holds a response back.
+    /// The longest delay of a response.
     pub fn delay_max_ms(&self) -> u64 {
         self.held_ms.into_iter().max().unwrap_or(0) + self.up_to_ms
     }

@@ -1,4 +1,4 @@
-//! The site that is recorded: its responses are held back, compressed, and logged.
+//! The site that is recorded: its responses are delayed, compressed, and logged.
 
 use crate::limits::COMPRESSED_BYTES_MAX;
 use crate::locked;
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// The host under which pages are recorded; it leads to this machine.
+/// The host under which pages are recorded; it resolves to this machine.
 pub const HOST: &str = "www.page.test";
 
 /// A site whose delays can be changed between loads.
@@ -37,13 +37,13 @@ pub struct Requested {
 }
 
 impl RecordedSite {
-    /// The answers of `files`, held back according to `setting`.
+    /// The answers of `files`, delayed according to `setting`.
     pub fn new(files: Arc<dyn Site>, setting: Setting) -> Self {
         let state = State { setting, requests: Vec::new(), compressed: BTreeMap::new() };
         Self { files, state: Mutex::new(state) }
     }
 
-    /// Begins another load: other delays, no requests yet.
+    /// Begins another load with other delays and an empty request log.
     pub fn set(&self, setting: Setting) {
         let mut state = self.state();
         state.setting = setting;
@@ -55,7 +55,7 @@ impl RecordedSite {
         self.state().requests.clone()
     }
 
-    /// How many requests there were in this load.
+    /// The number of requests in this load.
     pub fn request_count(&self) -> usize {
         self.state().requests.len()
     }
@@ -67,7 +67,7 @@ impl RecordedSite {
 
 impl Site for RecordedSite {
     fn respond(&self, request: &Request) -> Response {
-        // What is sent does not depend on the browser's codings.
+        // The response does not depend on the browser's codings.
         let fields = kept(&request.fields, |it| !matches!(it, "accept-encoding" | "range"));
         let plain = Request { fields: fields.collect(), ..request.clone() };
         let mut response = self.files.respond(&plain);
@@ -100,7 +100,7 @@ fn is_text(response: &Response) -> bool {
         })
 }
 
-/// The body as gzip, when that is smaller.
+/// The body as gzip, if that is smaller.
 fn compress(body: &Body) -> Option<Arc<[u8]>> {
     if body.bytes() > COMPRESSED_BYTES_MAX {
         return None;

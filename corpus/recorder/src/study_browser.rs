@@ -24,7 +24,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-/// A load is over when nothing has been under way for this time.
+/// A load is over after this long without anything in progress.
 const SILENCE: Duration = Duration::from_millis(500);
 
 /// A browser, started at the first load and kept for all others.
@@ -37,18 +37,18 @@ pub struct StudyBrowser {
 }
 
 schedulers::named! {
-    /// The bytes behind a page's resources.
+    /// The files of the package that the page was recorded from, fetched again. Other pages are imitated.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Bodies {
         /// The files of the package that the page was recorded from, fetched again. Other pages are imitated.
         #[default]
         Real = "the pages' own files",
-        /// Made from what the page says: each resource is asked for by the same one, and has about as many bytes.
+        /// Generated from the page: each resource is requested by the same one, and has about the same size.
         Imitated = "imitated pages",
     }
 }
 
-/// The browser and the bodies that [`Browser::description`] names; `None`: it is not one of a [`StudyBrowser`].
+/// The browser and the bodies that [`Browser::description`] names; `None` if it does not describe a [`StudyBrowser`].
 pub fn described(description: &str) -> Option<(Kind, Bodies)> {
     let (version, words) = description.split_once(", ")?;
     let bodies = Bodies::named(words)?;
@@ -80,14 +80,14 @@ impl Program {
             Self::Chromium(it) if is_filmed => it.filmed_visit(url, SILENCE),
             Self::Chromium(it) => it.visit(url, SILENCE),
             Self::Firefox(_) if is_filmed => Err(RecordError::Browser(
-                "Firefox has no pictures of a load with their times; film in Chromium".into(),
+                "Firefox records no pictures of a load with times; use Chromium for films".into(),
             )),
             Self::Firefox(it) => it.visit(url, SILENCE),
         }
     }
 }
 
-/// The files of a page, and what the page says of each.
+/// The files of a page, with the page's facts about each.
 struct KnownFiles {
     files: RecordedSite,
     page: PageSite,
@@ -96,7 +96,7 @@ struct KnownFiles {
 impl Site for KnownFiles {
     fn respond(&self, request: &Request) -> Response {
         let Response { resource, directive, .. } = self.page.respond(request);
-        // Nobody reads its log of requests, which would grow.
+        // Clears the log of requests, which is not read and would grow.
         self.files.set(Setting::default());
         Response { resource, directive, ..self.files.respond(request) }
     }
@@ -119,7 +119,7 @@ impl StudyBrowser {
         Self { kind, bodies, version, running: Mutex::default(), sites: Mutex::default() }
     }
 
-    /// Whether the browser gets the files that `page` was recorded from.
+    /// Whether the browser gets the files from which `page` was recorded.
     pub fn has_files(&self, page: &Page) -> bool {
         let package = page.source.from.split_whitespace().next();
         self.bodies == Bodies::Real && package.is_some_and(|it| it.parse::<Package>().is_ok())
@@ -146,7 +146,7 @@ impl StudyBrowser {
             let browser = Program::start(self.kind, port, public_key_pin)?;
             let public_key_pin = public_key_pin.to_owned();
             let mut it = Running { browser, port, public_key_pin };
-            // The first load of a browser is slower than all others.
+            // A browser's first load is slower than all others.
             it.browser.visit(&document(page), false)?;
             fits = Some(it);
         }
@@ -195,7 +195,7 @@ fn frame(picture: &Picture) -> FilmFrame {
     FilmFrame { time_ms: *time_ms, completeness: *completeness, jpeg }
 }
 
-/// The browser's account of the page's resources.
+/// The browser's observations of the page's resources.
 fn seen(page: &Page, visited: &Visited) -> Result<ObservedLoad, RecordError> {
     let mut by_path: BTreeMap<String, VecDeque<&Fetch>> = BTreeMap::new();
     for fetch in &visited.fetches {
@@ -227,8 +227,8 @@ fn seen(page: &Page, visited: &Visited) -> Result<ObservedLoad, RecordError> {
     Ok(seen)
 }
 
-/// The first difference from the page. A style sheet or script with an error status counts as failed in the log, so that one
-/// cannot be told from another.
+/// The first difference from the page. The log marks a style sheet or script with an error status as failed, so all error
+/// statuses count as equal.
 fn problem(resource: &PageResource, fetch: &Fetch) -> Option<String> {
     let PageResource { url, status: expected, .. } = resource;
     let status = fetch.status;
@@ -237,13 +237,13 @@ fn problem(resource: &PageResource, fetch: &Fetch) -> Option<String> {
         let protocol = if fetch.protocol.is_empty() { "no protocol" } else { &fetch.protocol };
         Some(format!("{url} came over {protocol}, not h3"))
     } else if status != *expected && !is_expected_error {
-        Some(format!("{url} gave {status}, not {expected}"))
+        Some(format!("{url} has status {status}, not {expected}"))
     } else {
-        ended_ms(fetch).is_none().then(|| format!("{url} did not come"))
+        ended_ms(fetch).is_none().then(|| format!("{url} did not arrive"))
     }
 }
 
-/// When the last byte came. The log says of a response that counts as failed when its bytes or its head came.
+/// When the last byte arrived. For a failed response, the log gives the arrival of its bytes or its head.
 fn ended_ms(fetch: &Fetch) -> Option<f64> {
     let last = fetch.arrivals.last().map(|it| it.0);
     let head = fetch.sent_ms.zip(fetch.wait_ms).map(|(sent, wait)| sent + wait);

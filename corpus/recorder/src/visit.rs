@@ -1,4 +1,4 @@
-//! A browser visits a page on a server of ours, to test whether it requests what the page says.
+//! Visits a page on one of our servers with a browser, to test whether it requests the page's resources.
 
 use crate::browser::{Chromium, Download, Quiet};
 use crate::error::RecordError;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A page counts as silent for good after this time without a request.
+/// After this long without a request, a page counts as finished.
 const SILENCE: Duration = Duration::from_millis(1500);
 
 /// The result of a visit.
@@ -21,9 +21,9 @@ const SILENCE: Duration = Duration::from_millis(1500);
 pub struct Visit {
     /// Requests for the page's own resources.
     pub asked: usize,
-    /// Those that came over HTTP/3.
+    /// Requests that used HTTP/3.
     pub over_http3: usize,
-    /// Errors that the page has: its 404s.
+    /// Errors that are part of the page: its 404s.
     pub expected_errors: usize,
     /// URLs of the page that were not requested.
     pub missing: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// Whether everything was requested over HTTP/3, and only the expected requests failed.
+    /// Whether all requests used HTTP/3, and only the expected ones failed.
     pub fn is_well(&self) -> bool {
         self.missing.is_empty() && self.wrong.is_empty() && self.over_http3 == self.asked
     }
@@ -71,7 +71,7 @@ pub fn visit(page: &Page, site: Arc<dyn Site>) -> Result<Visit, RecordError> {
     Ok(compare(page, seen))
 }
 
-/// When the user of a page saw what; milliseconds since the request for its document.
+/// When the user of a page saw what, in milliseconds since the request for its document.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RenderTimes {
     /// The first contentful paint.
@@ -80,20 +80,20 @@ pub struct RenderTimes {
     pub dom_ready_ms: Option<f64>,
     /// The load event.
     pub load_ms: Option<f64>,
-    /// The largest contentful paint, where it is that of a hero image of the page.
+    /// The largest contentful paint, if it is a hero image of the page.
     pub hero_render_ms: Option<f64>,
-    /// The `ByteIndex` of the resources above the fold, or of all where the page has nothing there. Bytes are those that the
-    /// page says. `None`: the browser did not get all of them.
+    /// The `ByteIndex` of the resources above the fold, or of all if none are, with byte counts from the page. `None`: the
+    /// browser did not get all of them.
     pub byte_index_ms: Option<f64>,
 }
 
-/// Times of `report.js`; those that are not yet are 0.
+/// Times from `report.js`; 0 for events that have not happened.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Times {
     request_start: f64,
     first_render: Option<f64>,
-    /// The URL of the largest image or text that was painted, if it is an image, and when that was.
+    /// The URL and time of the largest painted image or text, if it is an image.
     largest: Option<String>,
     largest_render: Option<f64>,
     dom_ready: Option<f64>,
@@ -109,8 +109,8 @@ struct Fetched {
     response_end: f64,
 }
 
-/// Loads the document of `page` in `chromium`, which was started for [`HOST`], perhaps while the user downloads a file on
-/// the same connection. `requests` counts those that reached the site.
+/// Loads the document of `page` in `chromium`, which was started for [`HOST`], optionally while the user downloads a file on
+/// the same connection. `requests` returns the number of requests that reached the site.
 pub fn render_times(
     chromium: &Chromium,
     page: &Page,
@@ -129,7 +129,7 @@ fn quiet(requests: &dyn Fn() -> usize) -> Quiet<'_> {
     Quiet { requests, waiting: &|| false, after: SILENCE }
 }
 
-/// The URL of the document where [`HOST`] serves `page`.
+/// The URL of the document when [`HOST`] serves `page`.
 pub(crate) fn document(page: &Page) -> String {
     format!("https://{HOST}{}", plain(&page.resources[0].url))
 }
@@ -166,7 +166,7 @@ fn byte_index_ms(page: &Page, times: &Times) -> Option<f64> {
     (bytes > 0.0).then(|| byte_ms / bytes)
 }
 
-/// [`plain`] of the path of a URL.
+/// [`plain`] applied to the path of a URL.
 pub(crate) fn plain_path(url: &str) -> Option<String> {
     let url = url::Url::parse(url).ok()?;
     let query = url.query().map_or(String::new(), |it| format!("?{it}"));
@@ -180,7 +180,7 @@ fn compare<'a>(page: &Page, seen: impl Iterator<Item = (&'a str, Option<u16>, &'
     let mut visit = Visit::default();
     for (path, status, protocol) in seen {
         let Some((expected_status, asked)) = expected.get_mut(&plain(path)) else {
-            visit.wrong.push(format!("{path} is not of the page"));
+            visit.wrong.push(format!("{path} does not belong to the page"));
             continue;
         };
         *asked = true;
@@ -188,7 +188,7 @@ fn compare<'a>(page: &Page, seen: impl Iterator<Item = (&'a str, Option<u16>, &'
         visit.over_http3 += usize::from(protocol == "h3");
         if status != Some(*expected_status) {
             let status = status.map_or("nothing".to_owned(), |it| it.to_string());
-            visit.wrong.push(format!("{path} gave {status}, not {expected_status}"));
+            visit.wrong.push(format!("{path} has status {status}, not {expected_status}"));
         } else if *expected_status >= 400 {
             visit.expected_errors += 1;
         }
@@ -198,7 +198,7 @@ fn compare<'a>(page: &Page, seen: impl Iterator<Item = (&'a str, Option<u16>, &'
     visit
 }
 
-/// A URL without what tells a second fetch from the first, and with zeros for times of day.
+/// A URL without parts that differ between two fetches; times of day become zeros.
 pub(crate) fn plain(url: &str) -> String {
     let url = crate::derive::without_numbers(url);
     let Some((path, query)) = url.split_once('?') else { return url };

@@ -16,7 +16,7 @@ impl Draw {
         (self.0.draw() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// From 0 to below `bound`, which is not 0.
+    /// A number from 0 to below `bound`, which must not be 0.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.0.draw() % bound.max(1) as u64).unwrap_or(0)
     }
@@ -33,7 +33,7 @@ impl Draw {
     }
 }
 
-/// The nearest whole number of a count or size.
+/// Rounds a count or size to the nearest whole number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and bounded")]
 pub(super) fn whole(value: f64) -> usize {
     value.max(0.0).round() as usize

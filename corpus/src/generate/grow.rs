@@ -1,14 +1,14 @@
-//! Pages grown from a page: its structure, with as many resources and bytes as another page of the web has.
+//! Pages grown from a page: its structure, with the numbers of resources and bytes of another web page.
 //!
-//! What recordings of sites hold, and no published distribution: which resource makes which known, what is above the fold,
-//! how kinds mix. What published distributions hold, and few recordings: how large pages are today.
+//! Recordings of sites show which resource references which, what is above the fold, and how kinds mix; no published
+//! distribution does. Published distributions show how large pages are today; few recordings do.
 
 use super::draw::{Draw, whole};
 use super::{RESOURCES, ShapeError, check_bytes, set_order, url};
 use crate::page::{Event, Page, PageResource, Source, SourceKind};
 use schedulers::Kind;
 
-/// Largest file of a grown page: the largest of the recorded ones have as much. A larger one would be a download.
+/// The largest file of a grown page, as large as the largest in recorded pages. A larger one would be a download.
 pub const FILE_BYTES_MAX: u64 = 2_000_000;
 
 const ASSUMPTIONS: &[&str] = &[
@@ -20,7 +20,7 @@ const ASSUMPTIONS: &[&str] = &[
      thread grow by one factor, up to 2 MB a file",
 ];
 
-/// The page to grow from a template.
+/// How a page grows from a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
     /// Decides all that is drawn.
@@ -31,8 +31,8 @@ pub struct Growth {
     pub bytes: u64,
 }
 
-/// The page of this many resources and bytes with the structure of `template`. It passes [`crate::check()`] if the template
-/// does. It belongs to the template's site: the two are not independent.
+/// The page with this number of resources and bytes and the structure of `template`. It passes [`crate::check()`] if the
+/// template does. It belongs to the template's site, because the two are not independent.
 pub fn grow(template: &Page, growth: &Growth) -> Result<Page, ShapeError> {
     check_size(growth)?;
     if template.resources.len() < 2 {
@@ -75,7 +75,7 @@ fn source(template: &Page, growth: &Growth) -> Source {
     }
 }
 
-/// The IDs of the resources that stay, at most `count`: leaves go until as many are left. Heroes stay.
+/// The IDs of at most `count` resources that stay. Removes leaves until few enough are left, but keeps heroes.
 fn chosen(template: &Page, count: usize, draw: &mut Draw) -> Vec<usize> {
     let all = &template.resources;
     let mut waiters = vec![0_usize; all.len()];
@@ -102,7 +102,7 @@ fn parents(it: &PageResource) -> impl Iterator<Item = usize> + '_ {
     of.into_iter().chain(it.trigger.needs.iter().copied())
 }
 
-/// The originals, each before its copies, `count` together.
+/// The originals and their copies, `count` in all, each original before its copies.
 fn with_copies(
     template: &Page,
     originals: &[usize],
@@ -113,7 +113,7 @@ fn with_copies(
     let mut copies = vec![0_usize; all.len()];
     let others = &originals[1..];
     let plain: Vec<usize> = others.iter().copied().filter(|it| !all[*it].hero).collect();
-    // A page of a document and heroes has its heroes copied.
+    // If a page has only a document and heroes, the heroes are copied.
     let may = if plain.is_empty() { others } else { &plain };
     for _ in originals.len()..count {
         copies[may[draw.below(may.len())]] += 1;
@@ -147,7 +147,7 @@ fn with_copies(
     resources
 }
 
-/// Gives a copy a size and a place of its own.
+/// Gives a copy its own size and place.
 fn set_apart(it: &mut PageResource, text_bytes: u64, draw: &mut Draw) {
     resize_one(it, 0.5 + draw.share());
     (it.hero, it.main) = (false, false);
@@ -180,7 +180,7 @@ fn resize(resources: &mut [PageResource], bytes: u64) {
     }
 }
 
-/// `bytes` in proportion to the sizes of `resources`, at most [`FILE_BYTES_MAX`] each.
+/// Distributes `bytes` in proportion to the sizes of `resources`, at most [`FILE_BYTES_MAX`] each.
 fn shared_out(resources: &[PageResource], bytes: u64) -> Vec<u64> {
     let sizes: Vec<f64> = resources.iter().map(|it| it.bytes.max(1) as f64).collect();
     let mut targets = vec![0_u64; sizes.len()];
@@ -202,7 +202,7 @@ fn shared_out(resources: &[PageResource], bytes: u64) -> Vec<u64> {
         left = left.saturating_sub(FILE_BYTES_MAX * full.len() as u64);
         open = rest;
     }
-    // What rounding left goes to the largest that has room.
+    // The largest resource with room gets the rounding remainder.
     let rest = bytes.saturating_sub(targets.iter().sum());
     let with_room = targets.iter_mut().filter(|bytes| **bytes + rest <= FILE_BYTES_MAX);
     if let Some(largest) = with_room.max_by_key(|bytes| **bytes) {
@@ -211,7 +211,7 @@ fn shared_out(resources: &[PageResource], bytes: u64) -> Vec<u64> {
     targets
 }
 
-/// Makes a resource larger or smaller, and its time on the main thread, in whole tenths of a millisecond, with it.
+/// Scales a resource, and its main-thread time in proportion, in whole tenths of a millisecond.
 fn resize_one(it: &mut PageResource, factor: f64) {
     it.decoded_bytes = it.decoded_bytes.map(|bytes| scaled(bytes, factor));
     it.bytes = scaled(it.bytes, factor);

@@ -1,8 +1,8 @@
-//! Synthetic pages: seeded, with published distributions of how much of what a page holds, and with the
-//! depth of its discoveries and the share of late ones as knobs.
+//! Synthetic, seeded pages: counts and sizes follow published distributions; the depth of discoveries and
+//! the share of late ones can be set.
 //!
-//! Numbers come from `SplitMix64` and go through additions, multiplications and divisions only: the same seed
-//! gives the same bytes on every machine.
+//! Numbers come from `SplitMix64` and pass only through additions, multiplications and divisions: the
+//! same seed gives the same bytes on every machine.
 
 mod draw;
 mod grow;
@@ -19,11 +19,11 @@ use draw::Draw;
 use schedulers::Kind;
 use thiserror::Error;
 
-/// Fewest and most resources that can be asked for.
+/// The allowed numbers of resources.
 pub const RESOURCES: std::ops::RangeInclusive<usize> = 3..=5000;
-/// Greatest depth that can be asked for.
+/// The greatest allowed depth.
 pub const DEPTH_MAX: usize = 20;
-/// Decoded bytes of a byte of compressed text.
+/// Decoded bytes per byte of compressed text.
 const TEXT_EXPANSION: u64 = 4;
 
 schedulers::named! {
@@ -44,19 +44,18 @@ pub struct Shape {
     pub seed: u64,
     /// The distributions.
     pub profile: Profile,
-    /// Resources with the document; drawn when `None`.
+    /// Resources, the document included; random if `None`.
     pub resources: Option<usize>,
-    /// Body bytes of the page; drawn when `None`.
+    /// Body bytes of the page; random if `None`.
     pub bytes: Option<u64>,
-    /// Longest chain of discoveries after the document; 1: all is in the document's text.
+    /// Longest chain of discoveries after the document; 1 if the document's text references everything.
     pub depth: usize,
-    /// Share of the resources that are not in the document's text but discovered by stylesheets and
-    /// scripts, 0 to 1.
+    /// Share of the resources that stylesheets and scripts discover, and not the document's text, 0 to 1.
     pub late_share: f64,
 }
 
 impl Shape {
-    /// A page of the web, three discoveries deep, a fifth of it late.
+    /// A web page that is three discoveries deep, a fifth of its resources late.
     pub const fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -69,7 +68,7 @@ impl Shape {
     }
 }
 
-/// Why there is no such page.
+/// Why no such page exists.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum ShapeError {
@@ -125,8 +124,8 @@ fn check_bytes(bytes: u64) -> Result<(), ShapeError> {
     if (1000..=1_000_000_000).contains(&bytes) { Ok(()) } else { Err(ShapeError::Bytes(bytes)) }
 }
 
-/// Derives from the places in the document's text what is evaluated in which order and what lies behind
-/// the first image; for who changes a generated page.
+/// Derives the order of evaluation, and which resources follow the first image, from the places in the
+/// document's text. Call it after changing a generated page.
 pub fn set_order(resources: &mut [PageResource]) {
     for it in resources.iter_mut() {
         it.eval_order = None;

@@ -8,7 +8,7 @@ use schedulers::Kind;
 
 /// Share of the document's text that is its head.
 const HEAD_SHARE: f64 = 0.1;
-/// The resources with levels, causes and roles, causes before what they cause.
+/// The resources with levels, causes and roles; causes precede their effects.
 pub(super) fn discoveries(
     resources: &[PageResource],
     shape: &Shape,
@@ -35,13 +35,13 @@ pub(super) fn discoveries(
     resources
 }
 
-/// How many discoveries each resource lies behind; 0 is the document.
+/// The number of discoveries before each resource; 0 for the document.
 fn levels(resources: &[PageResource], shape: &Shape, draw: &mut Draw) -> Vec<usize> {
     let mut levels = vec![1; resources.len()];
     levels[0] = 0;
     let others = resources.len() - 1;
     let late = whole(others as f64 * shape.late_share);
-    // One stylesheet stays in the text, to refer to the rest.
+    // One stylesheet stays in the text, to reference the others.
     let stylesheet = resources.iter().position(|it| it.kind == Kind::Css);
     let mut chosen: Vec<usize> =
         (1..resources.len()).filter(|&it| Some(it) != stylesheet).collect();
@@ -53,7 +53,7 @@ fn levels(resources: &[PageResource], shape: &Shape, draw: &mut Draw) -> Vec<usi
     chosen.sort_by_key(|id| match resources[*id].kind {
         _ if links.contains(id) => 0,
         Kind::Font => 1,
-        // An inner frame's document is referred to by the text.
+        // The text references an inner frame's document.
         Kind::Html => 3,
         _ => 2,
     });
@@ -67,7 +67,7 @@ fn levels(resources: &[PageResource], shape: &Shape, draw: &mut Draw) -> Vec<usi
     levels
 }
 
-/// Stylesheets stand before scripts, those before all else, which is mixed.
+/// Sort key in the text: stylesheets precede scripts, and scripts precede the rest, which is mixed.
 fn text_order(it: &PageResource, id: usize, mixed: u64) -> (u8, u64) {
     match it.kind {
         _ if id == 0 => (0, 0),
@@ -77,13 +77,14 @@ fn text_order(it: &PageResource, id: usize, mixed: u64) -> (u8, u64) {
     }
 }
 
-/// A number for each resource that depends on nothing else that is drawn.
+/// A random number for each resource that is independent of all other draws.
 fn draw_key(shape: &Shape, id: usize) -> u64 {
     let mut draw = Draw::new(shape.seed ^ (id as u64).wrapping_mul(0x9e37_79b9));
     draw.below(1 << 30) as u64
 }
 
-/// Stylesheets and the scripts that follow them are in the head, the rest is spread over the body.
+/// Places stylesheets and the scripts that follow them in the head, and spreads the rest over the
+/// body.
 fn place_in_text(placed: &mut [(usize, PageResource)], draw: &mut Draw) {
     let decoded = placed[0].1.decoded_len();
     let in_text: Vec<usize> = (1..placed.len()).filter(|&it| placed[it].0 == 1).collect();
@@ -104,7 +105,7 @@ fn place_in_text(placed: &mut [(usize, PageResource)], draw: &mut Draw) {
     }
 }
 
-/// A late resource is caused by a stylesheet or script one level before, otherwise by the latest one.
+/// Gives a late resource a cause: a stylesheet or script one level before, otherwise the latest one.
 fn late(id: usize, placed: &[(usize, PageResource)], draw: &mut Draw) -> Trigger {
     let (level, it) = &placed[id];
     let by_style = match it.kind {

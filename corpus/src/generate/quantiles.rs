@@ -24,12 +24,12 @@ type Quantiles = [f64; 7];
 const SHARES: Quantiles = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0];
 
 const WEB_REQUESTS: Quantiles = [10.0, 24.0, 42.0, 71.0, 115.0, 176.0, 300.0];
-/// The paper's range, with equal shares below and above its middle as the pages are "a good mix".
+/// The paper's range, with equal shares below and above its middle, because the pages are "a good mix".
 const PAPER_REQUESTS: Quantiles = [10.0, 16.0, 28.0, 56.0, 100.0, 150.0, 214.0];
 /// Bytes of a page of the paper's corpus: small (below 500 KB), medium and large ones (section 5).
 const PAPER_BYTES: Quantiles = [29e3, 90e3, 250e3, 750e3, 1600e3, 3200e3, 7400e3];
 
-/// Each kind: requests (0 at the edges where a page may have none) and bytes of all of them.
+/// For each kind: requests (0 at the edges if a page may have none), and the bytes of all of them.
 const WEB_KINDS: [(Kind, Quantiles, Quantiles); 6] = [
     (
         Kind::Html,
@@ -69,13 +69,13 @@ const OBJECT_BYTES: Quantiles = [1e3, 6e3, 18e3, 40e3, 115e3, 250e3, 800e3];
 /// Body bytes of the median page (Web Almanac 2024, October 2024, desktop). No other percentile is published.
 const WEB_BYTES_MEDIAN: f64 = 2_652_000.0;
 
-/// The requests of the web's page at this level, 0 to 1.
+/// The requests of a web page at this level, 0 to 1.
 pub(super) fn web_requests(level: f64) -> f64 {
     value_at(&WEB_REQUESTS, level)
 }
 
-/// The bytes of the web's page at this level: those of all kinds at it, in proportion to the published median of a page. Below
-/// the 10th percentile and above the 90th, which nothing is published of, it is these.
+/// The bytes of a web page at this level: the bytes of all kinds at the level, scaled by the published median of a page. Below
+/// the 10th percentile and above the 90th, no page totals are published, so these sums stand alone.
 pub(super) fn web_bytes(level: f64) -> f64 {
     bytes_of_kinds(level.clamp(0.1, 0.9)) * WEB_BYTES_MEDIAN / bytes_of_kinds(0.5)
 }
@@ -113,7 +113,7 @@ pub(super) fn budget(shape: &Shape, draw: &mut Draw) -> Vec<(Kind, u64)> {
     budget
 }
 
-/// How many of each kind, `count` together; at least the document and a stylesheet.
+/// The number of resources of each kind, `count` in all; at least the document and a stylesheet.
 fn counts(count: usize, level: f64) -> Vec<usize> {
     let wanted: Vec<f64> = WEB_KINDS.iter().map(|(_, it, _)| value_at(it, level)).collect();
     let sum: f64 = wanted.iter().sum();
@@ -121,7 +121,7 @@ fn counts(count: usize, level: f64) -> Vec<usize> {
     let rounded = shares.iter().enumerate();
     let mut counts: Vec<usize> =
         rounded.map(|(kind, it)| whole(it.floor()).max(usize::from(kind < 2))).collect();
-    // The remainder of rounding goes to the kinds that lost most.
+    // The rounding remainder goes to the kinds that lost most.
     let lost: Vec<f64> = counts.iter().zip(&shares).map(|(it, share)| *it as f64 - share).collect();
     let mut losers: Vec<usize> = (0..wanted.len()).collect();
     losers.sort_by(|a, b| lost[*a].total_cmp(&lost[*b]));
@@ -136,14 +136,14 @@ fn counts(count: usize, level: f64) -> Vec<usize> {
     counts
 }
 
-/// `bytes` in `count` parts, as unequal as the objects of web pages.
+/// Splits `bytes` into `count` parts that are as unequal as the objects of web pages.
 fn split(bytes: f64, count: usize, draw: &mut Draw) -> Vec<u64> {
     let parts: Vec<f64> = (0..count).map(|_| value_at(&OBJECT_BYTES, draw.share())).collect();
     let sum: f64 = parts.iter().sum();
     parts.iter().map(|it| (whole(it * bytes / sum) as u64).max(40)).collect()
 }
 
-/// Makes the sizes sum to `total`, each at least one byte.
+/// Scales the sizes to sum to `total`, each at least one byte.
 fn scale(budget: &mut [(Kind, u64)], total: f64) {
     let sum: u64 = budget.iter().map(|it| it.1).sum();
     for (_, bytes) in budget.iter_mut() {

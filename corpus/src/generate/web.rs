@@ -1,4 +1,4 @@
-//! The bundled pages of the set `web`: pages of public sites, grown to the sizes that pages of the web have today.
+//! The bundled pages of the set `web`: pages of public sites, grown to the sizes of today's web pages.
 
 use super::draw::whole;
 use super::quantiles;
@@ -6,9 +6,9 @@ use super::{Growth, grow};
 use crate::page::{Page, SourceKind};
 use crate::sets::kept_pages;
 
-/// The pages of the set `web`, each with its name: every imported page of `first-60` twice, once among the smaller half of
-/// the web's pages and once among the larger. Each has a level of its own in the published percentiles of requests, and one
-/// in the percentiles of bytes: the levels are evenly spread, and given out by the ranks that the templates have among themselves.
+/// The pages of the set `web`, each with its name: every imported page of `first-60` twice, once in the smaller half of the web's
+/// pages and once in the larger. Each has its own level in the published percentiles of requests, and one in the percentiles of
+/// bytes. The levels are evenly spaced, and assigned by the templates' ranks among themselves.
 pub fn web_pages() -> Vec<Page> {
     let templates: Vec<&Page> =
         kept_pages().into_iter().filter(|it| it.source.kind == SourceKind::Imported).collect();
@@ -42,7 +42,7 @@ fn level(rank: usize, count: usize) -> f64 {
     (rank as f64 + 0.5) / count as f64
 }
 
-/// The rank of each page by `of`, from 0; among equals the first in the list comes first.
+/// The rank of each page by `of`, from 0; equal pages keep the list's order.
 fn ranks(pages: &[&Page], of: impl Fn(&Page) -> u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..pages.len()).collect();
     order.sort_by_key(|it| of(pages[*it]));

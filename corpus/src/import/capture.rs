@@ -48,8 +48,8 @@ pub(super) fn devtools(recording: Recording<'_>) -> Result<Imported, ImportError
     page_of(PageLoad { load, redirects: capture.redirects, notes }, label)
 }
 
-/// The load that the caller wants, or the one with the most bytes on the wire: a script that redirects at once makes a load of its
-/// own, which is not the page, and a repeated load is answered by the cache.
+/// The load that the caller named, or the one with the most bytes on the wire: a script that redirects at once causes a load that
+/// is not the page, and the cache answers a repeated load.
 fn choose(
     mut loads: Vec<Load>,
     redirects: &BTreeMap<String, String>,
@@ -58,7 +58,7 @@ fn choose(
 ) -> Result<Load, ImportError> {
     let count = loads.len();
     let number = wanted.unwrap_or_else(|| {
-        // To weigh a load takes long; one alone needs no weighing.
+        // Weighing a load takes long, and a single one needs no weighing.
         let numbers = (1..=count).rev().filter(|_| count > 1);
         numbers.max_by_key(|number| kept_bytes(&loads[number - 1], redirects)).unwrap_or(1)
     });

@@ -1,4 +1,4 @@
-//! Rules that all importers share, for facts that recordings do not hold.
+//! Rules that all importers share, for facts that recordings lack.
 
 use super::{ImportError, Imported};
 use crate::check::check;
@@ -6,13 +6,13 @@ use crate::page::{Event, Page, PageResource, Script, Trigger};
 use schedulers::Kind;
 use std::collections::BTreeMap;
 
-/// Main-thread time of a script for each decoded byte, where it was not recorded: the median of 221
-/// scripts of 59 pages of packages, recorded on a desktop.
+/// Main-thread time of a script for each decoded byte, if it was not recorded: the median of 221 scripts of 59 pages
+/// of packages, recorded on a desktop.
 const SCRIPT_MS_PER_BYTE: f64 = 7e-5;
-/// The same of a stylesheet, of 147.
+/// The same for a stylesheet, from 147.
 const STYLESHEET_MS_PER_BYTE: f64 = 3e-5;
 
-/// The main-thread time that is assumed of a resource, in milliseconds and whole tenths.
+/// The assumed main-thread time of a resource, in milliseconds, rounded to tenths.
 pub(crate) fn typical_exec_ms(it: &PageResource) -> f64 {
     let ms_per_byte = match it.kind {
         Kind::Js => SCRIPT_MS_PER_BYTE,
@@ -22,7 +22,7 @@ pub(crate) fn typical_exec_ms(it: &PageResource) -> f64 {
     (it.decoded_len() as f64 * ms_per_byte * 10.0).round() / 10.0
 }
 
-/// Bytes over requests of the median page in 2024, by kind (HTTP Archive, Web Almanac).
+/// Bytes per request of the median page in 2024, by kind (HTTP Archive, Web Almanac).
 pub(super) const fn typical_bytes(kind: Kind) -> u64 {
     match kind {
         Kind::Html => 18_000,
@@ -35,8 +35,8 @@ pub(super) const fn typical_bytes(kind: Kind) -> u64 {
     }
 }
 
-/// A MIME type by which servers and schemes know the kind that the browser used the resource as;
-/// recordings hold empty and generic ones.
+/// A MIME type from which servers and schemes recognize the kind that the browser used; recordings contain empty and
+/// generic ones.
 pub(super) fn mime_for(mime: &str, used_as: &str, url: &str) -> String {
     let essence = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let printable = essence.bytes().all(|it| it.is_ascii_graphic());
@@ -65,14 +65,14 @@ pub(super) fn extension(url: &str) -> &str {
     path.rsplit_once('.').map_or("", |(_, it)| it)
 }
 
-/// Derives the order of evaluation and what lies behind the first image, and checks the page.
-/// `notes`, what was assumed, are kept in the page's source.
+/// Derives the order of evaluation and the resources after the first image, and checks the page. Stores `notes`, the
+/// assumptions, in the page's source.
 pub(super) fn finish(mut page: Page, notes: Vec<String>) -> Result<Imported, ImportError> {
     set_after_first_image(&mut page.resources);
     finish_as_stated(page, notes)
 }
 
-/// The same for a page that already states which resources lie behind its first image.
+/// The same for a page that already states which resources follow its first image.
 pub(super) fn finish_as_stated(
     mut page: Page,
     notes: Vec<String>,
@@ -85,8 +85,8 @@ pub(super) fn finish_as_stated(
     }
 }
 
-/// Sets the order of evaluation: the parser's order, a script after the stylesheets before it, and deferred
-/// scripts last.
+/// Sets the order of evaluation: the parser's order, scripts after the stylesheets before them, and deferred scripts
+/// last.
 pub(crate) fn set_eval_order(resources: &mut [PageResource]) {
     let mut order: Vec<(bool, u64, usize)> = Vec::new();
     for it in resources.iter() {
@@ -102,7 +102,7 @@ pub(crate) fn set_eval_order(resources: &mut [PageResource]) {
     }
 }
 
-/// Marks the resources that the document refers to behind its first image, and those they refer to.
+/// Marks the resources that the document references after its first image, and the resources they reference.
 pub(crate) fn set_after_first_image(resources: &mut [PageResource]) {
     // A preloaded image stands elsewhere than its hint.
     let images = resources.iter().filter(|it| it.kind == Kind::Image && !it.preload);
@@ -117,7 +117,7 @@ pub(crate) fn set_after_first_image(resources: &mut [PageResource]) {
     }
 }
 
-/// Keeps the first fetch of each URL. Returns where each request of the recording went.
+/// Keeps the first fetch of each URL. Returns the index of the resource for each request of the recording.
 pub(super) fn merge_fetches<'a>(keys: impl Iterator<Item = &'a str>) -> (Vec<usize>, usize) {
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let mut repeated = 0;
@@ -130,15 +130,15 @@ pub(super) fn merge_fetches<'a>(keys: impl Iterator<Item = &'a str>) -> (Vec<usi
     (targets.collect(), repeated)
 }
 
-/// When the recording saw a resource, in milliseconds on one clock.
+/// When a resource appears in the recording, in milliseconds on one clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     pub(super) discovered_ms: f64,
     pub(super) arrived_ms: f64,
 }
 
-/// Subtracts the time on the main thread from recorded delays: they run from the arrival of the needed resource, and
-/// a page's delays run from its application.
+/// Subtracts main-thread time from recorded delays: they count from the arrival of the needed resource, but a page's
+/// delays count from its application.
 pub(super) fn set_delays(resources: &mut [PageResource], seen: &[Seen]) {
     let begun: Vec<(f64, f64)> = executions(resources, seen);
     for id in 1..resources.len() {
@@ -159,19 +159,19 @@ pub(super) fn set_delays(resources: &mut [PageResource], seen: &[Seen]) {
     }
 }
 
-/// A size that was computed, in whole bytes.
+/// A computed size, rounded to whole bytes.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u64")]
 pub(super) fn rounded(bytes: f64) -> u64 {
     bytes.max(0.0).round() as u64
 }
 
-/// The time from one moment to another, at least 0, in tenths.
+/// The time between two moments, at least 0, in tenths.
 pub(super) fn delay_ms(from_ms: f64, to_ms: f64) -> f64 {
     ((to_ms - from_ms).max(0.0) * 10.0).round() / 10.0
 }
 
-/// (begin, end) of each execution, from the recorded arrivals: in the document's order for what is
-/// critical, at once for the rest.
+/// (begin, end) of each execution, from the recorded arrivals: critical resources in document order, the others on
+/// arrival.
 fn executions(resources: &[PageResource], seen: &[Seen]) -> Vec<(f64, f64)> {
     let mut idle_ms = f64::NEG_INFINITY;
     let mut spans = Vec::new();

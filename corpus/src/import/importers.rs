@@ -1,4 +1,4 @@
-//! The formats of recordings, one row each, told apart by their outermost keys.
+//! The formats of recordings, one row each, recognized by their outermost keys.
 
 use super::{
     ImportError, Imported, Recording, capture, package_page, refuse, resource_list,
@@ -12,7 +12,7 @@ use std::fmt;
 pub struct Importer {
     /// The format's name.
     pub name: &'static str,
-    /// How to recognize its files, and who writes them.
+    /// How to recognize its files, and which programs write them.
     pub form: &'static str,
     recognizes: fn(&Outline) -> bool,
     read: fn(Recording<'_>) -> Result<Imported, ImportError>,
@@ -100,8 +100,8 @@ pub(super) fn import_any(recording: Recording<'_>) -> Result<Imported, ImportErr
 /// Keys of qlogs, and of Chromium's netlogs.
 const LOG_KEYS: [&str; 4] = ["qlog_version", "qlog_format", "file_schema", "constants"];
 
-/// The outermost keys: of an object, or of a list's first entry. If a file has an object on each line,
-/// of the first one.
+/// The outermost keys: of an object, or of a list's first entry. For a file with an object on each
+/// line, of the first object.
 #[derive(Default)]
 struct Outline {
     is_list: bool,

@@ -1,6 +1,6 @@
-//! Recordings of page loads, made into pages.
+//! Imports recordings of page loads as pages.
 //!
-//! No recording holds all that a page states. Importers list their assumptions in notes.
+//! No recording holds everything that a page states. Importers list their assumptions in notes.
 
 mod capture;
 pub(crate) mod derive;
@@ -32,36 +32,36 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
-/// Facts that a recording does not hold about itself.
+/// Facts about a recording that it does not contain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Label {
     /// The page's name.
     pub name: String,
     /// The subject of the recording.
     pub from: String,
-    /// The licence of the recording or of its subject.
+    /// The licence of the recording or of the recorded site.
     pub licence: String,
     /// SHA-256 of the recording, in hex.
     pub sha256: Option<String>,
     /// Whether hosts and paths are renamed.
     pub addresses: Addresses,
-    /// Which page load of a HAR file or `DevTools` log, from 1; the one with the most bytes if it is `None`.
+    /// Which page load of a HAR file or `DevTools` log, from 1; `None`: the one with the most bytes.
     pub load: Option<usize>,
-    /// The site that the page shares with others. `None`: by the host of its document, where the recording names hosts.
+    /// The site to which the page belongs. `None`: derived from the host of its document, if the recording names hosts.
     pub site: Option<String>,
 }
 
 /// Whether the hosts and paths of a browser's recording (HAR, `DevTools`) are renamed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Addresses {
-    /// Stand-ins take their place, so that the page does not say whose it is.
+    /// Replaced by stand-ins, so that the page does not reveal its site.
     #[default]
     Renamed,
-    /// They stay, so that results for the page hold for the site.
+    /// Kept, so that results for the page apply to the site.
     Kept,
 }
 
-/// Why a recording is not a page. One line each.
+/// Why a recording cannot become a page. One line each.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum ImportError {
@@ -89,8 +89,8 @@ struct Recording<'a> {
 /// Finds the size of a file by its path in a resource list.
 type FileSize<'a> = &'a dyn Fn(&str) -> Option<u64>;
 
-/// Imports the recording of a file, also gzipped, in any of the formats of [`IMPORTERS`].
-/// `label` is made from the file's name and contents where it is `None`.
+/// Imports the recording in a file, plain or gzipped, in any of the formats of [`IMPORTERS`]. `label`: by default derived
+/// from the file's name and contents.
 pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError> {
     let file = path.display().to_string();
     let opened = named_files::open(path).map_err(|cause| ImportError::Read(file.clone(), cause))?;
@@ -115,13 +115,13 @@ pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError
     }
 }
 
-/// Imports the recording in `text`. Its contents tell the format.
+/// Imports the recording in `text`, whose contents determine the format.
 pub fn import_text(text: &str, label: Label) -> Result<Imported, ImportError> {
     let text = &json_text(text.as_bytes().to_vec());
     importers::import_any(Recording { text, label, file_size: &|_| None })
 }
 
-/// The size of a file that a resource list in `folder` names by its path.
+/// The size of a file whose path a resource list in `folder` contains.
 fn size_below(folder: &Path, path: &str) -> Option<u64> {
     let path = path.split(['?', '#']).next()?.trim_start_matches('/');
     let safe = !path.is_empty() && path.split('/').all(|part| part != "..");
@@ -146,13 +146,13 @@ fn within_limit(reader: impl Read, file: &str) -> Result<Vec<u8>, ImportError> {
     Ok(bytes)
 }
 
-/// The MIME type of a resource at `url`: what its response said, unless that is empty or says nothing.
+/// The MIME type of a resource at `url`: the response's, unless it is empty or generic.
 pub fn mime_of(said: &str, url: &str) -> String {
     derive::mime_for(said, "", url)
 }
 
-/// Derives the order of evaluation and what lies behind the first image, and checks the page. `notes`, what was assumed, are
-/// kept in the page's source.
+/// Derives the order of evaluation and the resources after the first image, and checks the page. Stores `notes`, the
+/// assumptions, in the page's source.
 pub fn completed(page: Page, notes: Vec<String>) -> Result<Page, ImportError> {
     derive::finish(page, notes).map(|it| it.page)
 }
@@ -165,8 +165,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The name of a page in a file of this name: without its extension, and without what a page's name may
-/// not hold.
+/// The page name for a file name: without its extension, and without characters that a page's name must not contain.
 pub fn name_of(path: &Path) -> String {
     let file = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let stem = file.trim_end_matches(".gz").trim_end_matches(".json").trim_end_matches(".har");

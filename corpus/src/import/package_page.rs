@@ -167,6 +167,6 @@ fn set_trigger(it: &mut PageResource, fetch: &Fetch, targets: &[usize]) -> Resul
 fn target(of: usize, fetch: &Fetch, targets: &[usize]) -> Result<usize, ImportError> {
     match targets.get(of) {
         Some(target) => Ok(*target),
-        None => refuse(format!("res[{}].trig: refers to {of}, which is not there", fetch.id)),
+        None => refuse(format!("res[{}].trig: refers to {of}, which does not exist", fetch.id)),
     }
 }

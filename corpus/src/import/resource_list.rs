@@ -1,5 +1,5 @@
-//! The resource lists that the paper's own implementation plays back: `{"resources": {PATH: METADATA, ...}}`,
-//! the document first (github.com/rmarx/quicker). They hold roles and discoveries, but no sizes.
+//! The resource lists that the paper's own implementation plays back: `{"resources": {PATH: METADATA,
+//! ...}}`, the document first (github.com/rmarx/quicker). They have roles and discoveries, but no sizes.
 
 use super::derive::{finish_as_stated, mime_for, typical_bytes};
 use super::{FileSize, ImportError, Imported, Recording, refuse};
@@ -44,7 +44,7 @@ struct Metadata {
     children_end: Vec<String>,
 }
 
-/// The order of an object's keys counts here: the first is the document.
+/// Reads an object in the order of its keys: the first is the document.
 fn in_order<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, Metadata)>, D::Error> {
     struct InOrder;
     impl<'de> Visitor<'de> for InOrder {
@@ -66,7 +66,7 @@ fn in_order<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, Metadata)
     from.deserialize_map(InOrder)
 }
 
-/// Imports such a list; `file_size` knows the files of the site that lies with it.
+/// Imports such a list; `file_size` finds the sizes of the site's files beside it.
 pub(super) fn resource_list(
     Recording { text, label, file_size }: Recording<'_>,
 ) -> Result<Imported, ImportError> {
@@ -75,7 +75,7 @@ pub(super) fn resource_list(
     let mut ids: BTreeMap<&str, usize> = BTreeMap::new();
     for (id, (path, _)) in list.iter().enumerate() {
         if ids.insert(path, id).is_some() {
-            return refuse(format!("resources: {path:?} is there twice"));
+            return refuse(format!("resources: {path:?} occurs twice"));
         }
     }
     let mut notes = Vec::new();

@@ -35,7 +35,7 @@ struct Entries {
     document: Option<String>,
     load_ms: Option<f64>,
     fetches: Vec<Fetch>,
-    /// Responses whose size is not told.
+    /// Responses of undisclosed size.
     hidden: usize,
 }
 
@@ -91,7 +91,8 @@ fn mime(entry: &Value, by: &str) -> String {
     }
 }
 
-/// `DevTools`' word for the use of a resource. A `link` and a `url()` do not state it, but the name may.
+/// The `DevTools` term for the use of a resource. A `link` or `url()` does not state it, but the name
+/// may.
 fn used_as(by: &str, url: &str) -> &'static str {
     match (by, extension(url)) {
         ("navigation" | "iframe" | "frame", _) => "Document",

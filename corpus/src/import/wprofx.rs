@@ -1,10 +1,10 @@
-//! `WProfX`, the tool that the paper took its dependencies from: a list with an entry `{id, objs}` for each URL,
-//! then `Rendering`, `Painting`, `Deps`, `Netlog`, and the critical path (github.com/jnejati/WProfX).
+//! `WProfX`, the tool behind the paper's dependencies: a list with an entry `{id, objs}` for each URL, then
+//! `Rendering`, `Painting`, `Deps`, `Netlog`, and the critical path (github.com/jnejati/WProfX).
 //!
-//! Two defects of its files are worked around. `transferSize` holds only the last chunk of a body, so
-//! the sum of all falls short of what its own `Netlog` counted: the difference is shared by the
-//! resources in proportion to the time that their bodies took. And no edge leads from a stylesheet to
-//! a font or image: such edges are inferred.
+//! Works around two defects of its files. `transferSize` holds only the last chunk of a body, so the total
+//! falls short of the bytes that its own `Netlog` counted; the difference is divided among the resources in
+//! proportion to their bodies' transfer times. And no edge leads from a stylesheet to a font or image; such
+//! edges are inferred.
 
 use super::derive::rounded;
 use super::network_log::{PageLoad, page_of};
@@ -117,7 +117,7 @@ impl WprofxLog {
             let image = request.mime.starts_with("image/");
             (request.initiator, request.initiator_urls) = match script {
                 Some(url) => (Initiator::Script, vec![url]),
-                // Without a place while others have one: the parser was elsewhere.
+                // It lacks a place that others have: the parser was elsewhere.
                 None if image && !parsed => (Initiator::Parser, vec![document.clone()]),
                 None => (Initiator::Unknown, vec![document.clone()]),
             };
@@ -128,7 +128,7 @@ impl WprofxLog {
         page_of(PageLoad { load, notes, ..PageLoad::default() }, label)
     }
 
-    /// Shares the bytes that the sockets received beyond all stated sizes. Returns a note about it.
+    /// Distributes the bytes that the sockets received beyond all stated sizes. Returns a note about it.
     fn settle_sizes(&mut self) -> String {
         let sum = self.fetches.iter().map(|it| it.request.bytes).fold(0, u64::saturating_add);
         let missing = self.socket_bytes.saturating_sub(sum);

@@ -1,4 +1,4 @@
-//! A query's words: parentheses, comparisons, and what stands between them and spaces.
+//! A query's words: parentheses, comparisons, and the text between them and spaces.
 
 use super::QueryError;
 
@@ -40,7 +40,8 @@ fn class(it: char) -> Class {
     }
 }
 
-/// The words of `text` in order. Neighbours of one class are one word, but for parentheses.
+/// The words of `text` in order. Adjacent characters of one class form one word, except
+/// parentheses.
 pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut rest = text.char_indices().enumerate().peekable();

@@ -1,5 +1,5 @@
-//! Situations that users' recordings were in, one a test, each beside the plain recording: a document of 12 000 bytes, a stylesheet of
-//! 8000, a script of 20 000 and an image of 90 000.
+//! Situations of users' recordings, one per test, each beside the plain recording: a document of 12 000 bytes, a stylesheet of 8000, a
+//! script of 20 000 and an image of 90 000.
 
 use super::label;
 use corpus::import::{Addresses, Imported, Label, import, import_text};

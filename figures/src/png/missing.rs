@@ -1,4 +1,4 @@
-//! Stands in for the rasterizer in a program built without the feature `png`.
+//! Replaces the rasterizer in a program built without the feature `png`.
 
 use super::{About, PngError};
 
@@ -6,7 +6,7 @@ use super::{About, PngError};
 pub enum Rasterizer {}
 
 impl Rasterizer {
-    /// Always fails: the SVG files are all there is.
+    /// Always fails: there are only SVG files.
     pub fn new() -> Result<Self, PngError> {
         Err(PngError::NotBuilt)
     }

@@ -1,6 +1,7 @@
-//! Figures as PDF, to be printed: vectors, and text that stays text, in a subset of the system's font.
+//! Figures as PDF for print: vectors, and real text in a subset of the system's font.
 //!
-//! It writes what figures of this crate consist of: paths, patterns and text. ISO 32000-1 describes the operators.
+//! Supports the elements of this crate's figures: paths, patterns and text. ISO 32000-1 describes the
+//! operators.
 
 mod fonts;
 mod page;
@@ -14,7 +15,7 @@ use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, TextStr};
 use resvg::usvg::{Transform, Tree};
 use std::io::Write as _;
 
-/// Points of a pixel: 96 pixels are an inch, as in CSS.
+/// Points per pixel: 96 pixels are an inch, as in CSS.
 const POINTS_A_PIXEL: f32 = 0.75;
 
 const CATALOG: Ref = Ref::new(1);
@@ -26,7 +27,7 @@ const INFO: Ref = Ref::new(6);
 /// The first of the others.
 const OTHERS: i32 = 7;
 
-/// A document with one page, which is as large as the figure.
+/// A document with a single page of the figure's size.
 pub(super) fn document(tree: &Tree, about: &About<'_>) -> Result<Vec<u8>, PngError> {
     let width = tree.size().width() * POINTS_A_PIXEL;
     let height = tree.size().height() * POINTS_A_PIXEL;

@@ -1,4 +1,4 @@
-//! A rasterizer with a font of the system.
+//! A rasterizer with a system font.
 
 use super::{About, PngError, pdf};
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-/// The widest picture: 64 million pixels, 256 MiB while it is drawn.
+/// The largest picture: 64 million pixels, 256 MiB while it is drawn.
 const PIXELS_MAX: f64 = 64e6;
 
-/// Files of the fonts that figures name, the best first: regular, then bold.
+/// Files of the fonts that figures name, in order of preference: regular, then bold.
 const FONT_FILES: [[&str; 2]; 5] = [
     ["LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf"],
     ["DejaVuSans.ttf", "DejaVuSans-Bold.ttf"],
@@ -20,7 +20,7 @@ const FONT_FILES: [[&str; 2]; 5] = [
     ["arial.ttf", "arialbd.ttf"],
 ];
 
-/// Where systems keep their fonts; the last are below the home folder.
+/// The systems' font folders; the last ones are below the home folder.
 const FONT_FOLDERS: [&str; 5] = [
     "/usr/share/fonts",
     "/usr/local/share/fonts",
@@ -33,13 +33,13 @@ const HOME_FONT_FOLDERS: [&str; 3] = [".local/share/fonts", ".fonts", "Library/F
 const FILES_MAX: usize = 20_000;
 const FOLDER_DEPTH_MAX: u32 = 8;
 
-/// Turns SVG into PNG and PDF. Making one reads the system's fonts; keep it for many figures.
+/// Converts SVG to PNG and PDF. Creating one reads the system's fonts, so keep it for many figures.
 pub struct Rasterizer {
     options: Options<'static>,
 }
 
 impl Rasterizer {
-    /// With one font of the system: the first of the well-known ones, or else any.
+    /// With one system font: the first of the well-known ones, otherwise any.
     pub fn new() -> Result<Self, PngError> {
         let mut options = Options::default();
         let fonts = options.fontdb_mut();
@@ -54,7 +54,7 @@ impl Rasterizer {
         Ok(Self { options })
     }
 
-    /// The picture; a `scale` of 2 has two pixels for each unit of the SVG.
+    /// The picture. With a `scale` of 2, each unit of the SVG has two pixels.
     pub fn png(&self, svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
         let tree = self.tree(svg)?;
         let (width, height) = (
@@ -116,7 +116,7 @@ fn find_fonts(folder: &Path, depth: u32, found: &mut BTreeMap<String, PathBuf>) 
     }
 }
 
-/// The files to load: a well-known regular font and its bold, or else any font.
+/// The files to load: a well-known regular font and its bold, otherwise any font.
 fn font_files(found: &BTreeMap<String, PathBuf>) -> Vec<PathBuf> {
     let known = FONT_FILES.iter().find(|files| found.contains_key(files[0]));
     match known {
@@ -153,7 +153,7 @@ mod tests {
         };
         let png = rasterizer.png(SVG, 2.0).unwrap();
         assert_eq!(&png[1..4], b"PNG");
-        // Width and height stand in the header chunk, big endian.
+        // The header chunk has width and height, big endian.
         assert_eq!((png[19], png[23]), (80, 40));
     }
 

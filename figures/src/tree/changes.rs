@@ -1,14 +1,14 @@
-//! What happened between two trees, in words.
+//! Describes the changes between two trees.
 
 use std::collections::BTreeMap;
 
 use qlog_tools::replay::TreeChange;
 use schedulers::Element;
 
-/// Elements that are named for each thing that happened.
+/// The most elements named for each change.
 const MAX_NAMED: usize = 4;
 
-/// `closed: 0`, `opened, ready: 4, 8`; a stream without a name is its number.
+/// `closed: 0`, `opened, ready: 4, 8`; a stream without a name appears as its number.
 pub fn in_words(
     changes: &[(TreeChange, Element)],
     names: &BTreeMap<Element, String>,
@@ -30,7 +30,7 @@ pub fn in_words(
     said.map(|(verb, elements)| format!("{verb}: {}", listed(&elements, names))).collect()
 }
 
-/// Those to which `change` happened.
+/// The elements with this `change`.
 fn elements(changes: &[(TreeChange, Element)], change: TreeChange) -> Vec<Element> {
     changes.iter().filter(|it| it.0 == change).map(|it| it.1).collect()
 }

@@ -1,4 +1,5 @@
-//! Where the boxes of a tree stand: children of one rank side by side, later ranks below earlier ones.
+//! The positions of a tree's boxes: children of one rank side by side, later ranks below earlier
+//! ones.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,29 +7,29 @@ use schedulers::{Element, Snapshot, SnapshotNode};
 
 pub(super) const BOX_WIDTH: f64 = 122.0;
 pub(super) const BOX_HEIGHT: f64 = 40.0;
-/// Between a box and the line of its children.
+/// The gap between a box and its children's line.
 pub(super) const LEVEL_GAP: f64 = 26.0;
-/// From the left of a box to the line that its ranks hang on.
+/// The distance from the left of a box to the line of its ranks.
 pub(super) const TRUNK: f64 = 12.0;
 /// From that line to the ranks.
 pub(super) const INDENT: f64 = 22.0;
-/// Between boxes and the line above them within a band.
+/// The gap between boxes and the line above them within a band.
 pub(super) const BUS_GAP: f64 = 9.0;
 pub(super) const BAND_PADDING: f64 = 7.0;
 const SIDE_GAP: f64 = 12.0;
 const BAND_GAP: f64 = 9.0;
-/// Leaves side by side; more go in a line below.
+/// The most leaves side by side; further ones go in a line below.
 const LEAVES_OF_LINE: usize = 5;
 
-/// Children of one node that are drawn.
+/// The most children of a node that are drawn.
 const CHILDREN_MAX: usize = 24;
 const DEPTH_MAX: usize = 12;
-/// Nodes of one tree that are drawn.
+/// The most nodes of a tree that are drawn.
 const NODES_MAX: usize = 150;
 
-/// A node and all below it; places are relative to the left and top of its area.
+/// A node and everything below it; positions are relative to the left and top of its area.
 pub(super) struct Laid<'a> {
-    /// None for the box that stands for those that are not drawn.
+    /// `None` for the box that stands for the omitted ones.
     pub(super) node: Option<&'a SnapshotNode>,
     /// How many it stands for.
     pub(super) hidden: usize,
@@ -63,7 +64,7 @@ pub(super) struct Line<'a> {
 }
 
 impl Laid<'_> {
-    /// It or one below it gets a part.
+    /// Whether it or a node below it gets a share.
     pub(super) fn is_served(&self) -> bool {
         self.node.is_some_and(|it| it.share > 0.0)
     }
@@ -75,7 +76,7 @@ impl Laid<'_> {
 }
 
 impl<'a> Laid<'a> {
-    /// The line of all its children, if there is but one.
+    /// The line of all its children, if there is only one.
     pub(super) fn only_line(&self) -> Option<&Line<'a>> {
         self.bands.first()?.lines.first()
     }
@@ -87,7 +88,7 @@ impl Band<'_> {
         self.lines.iter().map(|it| it.children.len()).sum::<usize>() > 1
     }
 
-    /// Where its line comes from the left, below its top.
+    /// Where its line enters from the left, below its top.
     pub(super) fn entry(&self) -> f64 {
         self.lines.first().map_or(0.0, |line| {
             if line.is_single() { line.top + BOX_HEIGHT / 2.0 } else { line.top - BUS_GAP }
@@ -101,21 +102,21 @@ impl Line<'_> {
     }
 }
 
-/// The boxes of a tree; none when it has no root.
+/// The boxes of a tree; `None` if it has no root.
 pub(super) fn laid_out(tree: &Snapshot) -> Option<Laid<'_>> {
     let root = tree.nodes.first()?;
     Some(Family::new(tree, root).laid(root))
 }
 
-/// The children of each node, without those that there is no room for.
+/// The children of each node, without those that do not fit.
 struct Family<'a> {
     children: BTreeMap<Element, Vec<&'a SnapshotNode>>,
-    /// For each node, how many below it are not drawn.
+    /// For each node, the number of nodes below it that are not drawn.
     hidden: BTreeMap<Element, usize>,
 }
 
 impl<'a> Family<'a> {
-    /// Those near the root are drawn first.
+    /// Prefers nodes near the root.
     fn new(tree: &'a Snapshot, root: &'a SnapshotNode) -> Self {
         let mut all: BTreeMap<Element, Vec<&SnapshotNode>> = BTreeMap::new();
         for node in tree.nodes.iter().skip(1) {
@@ -175,7 +176,7 @@ fn leaf(node: Option<&SnapshotNode>) -> Laid<'_> {
     }
 }
 
-/// How many children each line has: many leaves are several lines.
+/// The number of children in each line: many leaves take several lines.
 fn lines(rank: &[Laid<'_>]) -> Vec<usize> {
     let are_leaves = rank.iter().all(|it| it.bands.is_empty());
     if !are_leaves || rank.len() <= LEAVES_OF_LINE {
@@ -198,7 +199,7 @@ fn line<'a>(children: impl Iterator<Item = Laid<'a>>, left: f64, top: f64) -> Li
     line
 }
 
-/// All children in one line, its box above their middle.
+/// All children in one line, with the node's box above their middle.
 fn fanned<'a>(node: &'a SnapshotNode, ranks: Vec<Vec<Laid<'a>>>) -> Laid<'a> {
     let only = line(ranks.into_iter().flatten(), 0.0, 0.0);
     let (Some((first_left, first)), Some((last_left, last))) =
@@ -218,7 +219,7 @@ fn fanned<'a>(node: &'a SnapshotNode, ranks: Vec<Vec<Laid<'a>>>) -> Laid<'a> {
     }
 }
 
-/// Each rank below the one before.
+/// Each rank below the preceding one.
 fn ranked<'a>(node: &'a SnapshotNode, ranks: Vec<Vec<Laid<'a>>>, has_order: bool) -> Laid<'a> {
     let left = TRUNK + INDENT;
     let mut laid = Laid { has_order, ..leaf(Some(node)) };

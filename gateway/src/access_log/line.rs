@@ -11,7 +11,7 @@ const JSON_FORMAT: &str = "utmost-access/1";
 /// How lines are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Apache's combined format, and the microseconds that the response took.
+    /// Apache's combined format, followed by the response time in microseconds.
     #[default]
     Combined,
     /// A JSON object a line.
@@ -44,14 +44,14 @@ fn combined(answered: &Answered, time: Timestamp) -> String {
     )
 }
 
-/// The text that may stand between quotes: a client cannot end a line, or write to a terminal.
+/// Text that is safe between quotes: a client cannot end a line, or control a terminal.
 fn quoted(text: &[u8]) -> String {
     let mut quoted = String::with_capacity(text.len());
     for byte in text {
         match byte {
             b'"' | b'\\' => quoted.extend(['\\', char::from(*byte)]),
             b' '..=b'~' => quoted.push(char::from(*byte)),
-            // Writing to a String does not fail.
+            // Writing to a String cannot fail.
             _ => write!(quoted, "\\x{byte:02x}").unwrap_or_default(),
         }
     }
@@ -81,21 +81,21 @@ fn json(answered: &Answered, time: Timestamp) -> String {
     format!("{}\n", ascii(&object.to_string()))
 }
 
-/// Bytes as a text: those that are not UTF-8 stand in it as `\xe4`.
+/// Bytes as text; bytes that are not UTF-8 appear as `\xe4`.
 fn text_of(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {
-            // Writing to a String does not fail.
+            // Writing to a String cannot fail.
             write!(text, "\\x{byte:02x}").unwrap_or_default();
         }
     }
     text
 }
 
-/// The same JSON in ASCII: other characters could end a line for some readers (U+0085, U+2028), or turn what a terminal shows
-/// around (U+202E).
+/// The same JSON in ASCII, because other characters could end a line for some readers (U+0085, U+2028) or reverse a
+/// terminal's text (U+202E).
 fn ascii(json: &str) -> String {
     let mut ascii = String::with_capacity(json.len());
     for character in json.chars() {

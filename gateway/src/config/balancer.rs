@@ -1,10 +1,10 @@
-//! `[load_balancer]`: what this server and the load balancer before it have agreed on.
+//! `[load_balancer]`: the agreement of this server with its load balancer.
 
 use serde::Deserialize;
 use server::LoadBalancer;
 use std::path::{Path, PathBuf};
 
-/// The keys of `[load_balancer]`, as QUIC-LB names them.
+/// The keys of `[load_balancer]`, with their names in QUIC-LB.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileLoadBalancer {
@@ -13,11 +13,11 @@ pub(super) struct FileLoadBalancer {
     config_id: u8,
     /// The server's ID: 1 to 7 bytes in hexadecimal, the same length on all servers.
     server_id: String,
-    /// A file with the 16 bytes of the key that all servers share.
+    /// A file with the 16-byte key that all servers share.
     key: PathBuf,
 }
 
-/// A key with a value that cannot be used, and why.
+/// A key with an unusable value, and why.
 pub(super) type RouteMistake = (&'static str, String);
 
 impl FileLoadBalancer {

@@ -1,4 +1,5 @@
-//! `docs/reference/configuration.md` is made of the keys' doc comments; `UTMOST_BLESS=1` writes it anew.
+//! Generates `docs/reference/configuration.md` from the keys' doc comments; `UTMOST_BLESS=1`
+//! rewrites it.
 
 use super::limits::{ConfigLimits, ConfigUpstreamLimits};
 use std::path::Path;
@@ -28,7 +29,7 @@ const TABLES: [Table; 5] = [
     },
     Table {
         heading: "`[[route]]`",
-        about: "Rules for some paths. The first route that fits decides.",
+        about: "Rules for some paths. The first matching route applies.",
         source: include_str!("file.rs"),
         name: "FileRoute",
     },
@@ -90,7 +91,7 @@ fn row(key: &str, kind: &str, help: &str) -> String {
     format!("| `{key}` | {} | {default} | {} |\n", value(kind), help.trim_end_matches('.'))
 }
 
-/// The kind of value that a type has in a file.
+/// The kind of value that a type accepts in a file.
 fn value(kind: &str) -> &str {
     match kind.trim_start_matches("Option<").trim_end_matches('>') {
         "PathBuf" => "path",

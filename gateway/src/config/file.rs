@@ -53,7 +53,7 @@ pub(super) struct FileSite {
     /// Compress texts of the backend.
     #[serde(default)]
     pub(super) compress: bool,
-    /// Addresses and networks of proxies whose fields about clients count, such as `10.0.0.0/8`.
+    /// Addresses and networks of trusted proxies, such as `10.0.0.0/8`; the server uses their fields about clients.
     #[serde(default)]
     trusted_proxies: Vec<String>,
     /// TCP connections of these proxies begin with a PROXY header, version 2.
@@ -69,7 +69,7 @@ pub(super) struct FileSite {
 }
 
 impl FileSite {
-    /// The proxies whose word counts, and each key that is wrong, and why.
+    /// The trusted proxies, and each wrong key, with the reason.
     pub(super) fn proxies(&self) -> (Proxies, Vec<(&'static str, String)>) {
         let (mut networks, mut wrong) = (Vec::new(), Vec::new());
         for text in &self.trusted_proxies {
@@ -86,42 +86,42 @@ impl FileSite {
     }
 }
 
-/// The keys of a `[[route]]`, a field each; the names are NGINX's where it has them.
+/// The keys of a `[[route]]`, one field each; the names are NGINX's if it has them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "keys, independent of each other")]
 pub(super) struct FileRoute {
-    /// The path, with any query. A `*` at the end stands for every rest.
+    /// The path, with any query. A final `*` matches any rest.
     #[serde(deserialize_with = "path")]
     pub(super) path: String,
     /// Only requests for this host. Default: every host.
     #[serde(default, deserialize_with = "host")]
     pub(super) host: Option<String>,
-    /// The scheme of the page at this path, by name. Default: that of `[site]`.
+    /// The scheme of the page at this path, by name. Default: as in `[site]`.
     pub(super) scheme: Option<String>,
-    /// How clients' signals are used on the page at this path. Default: as `[site]` says.
+    /// How clients' signals are used on the page at this path. Default: as in `[site]`.
     pub(super) signals: Option<SignalUse>,
     /// Pass requests on to this backend.
     #[serde(default, deserialize_with = "parsed")]
     pub(super) upstream: Option<Address>,
-    /// Let clients open WebSockets to the backend beside this key.
+    /// Let clients open WebSockets to this route's backend.
     #[serde(default)]
     pub(super) websockets: bool,
-    /// Compress texts of the backend beside this key.
+    /// Compress texts from this route's backend.
     #[serde(default)]
     pub(super) compress: bool,
     /// Serve the files below this folder. The whole path counts: `/docs/a` is the file `docs/a` below it.
     pub(super) root: Option<PathBuf>,
-    /// Redirect to this path or URL. A `*` at the end stands for the rest of the request's path.
+    /// Redirect to this path or URL. A final `*` stands for the rest of the request's path.
     #[serde(default, deserialize_with = "target")]
     pub(super) redirect: Option<String>,
     /// The status of the redirect: 308 or 301 (permanent), 307 or 302 (temporary), 303 (another page). Default: 308.
     #[serde(default, deserialize_with = "redirect_status")]
     pub(super) status: Option<u16>,
-    /// The file for paths without one, with status 200, if the request is for a page.
+    /// The file for page requests without a file of their own, with status 200.
     #[serde(default, deserialize_with = "file_path")]
     pub(super) fallback: Option<String>,
-    /// The file for each status from 400 to 599 that this server makes.
+    /// The file for each status from 400 to 599 that this server generates.
     #[serde(default, deserialize_with = "error_pages")]
     pub(super) error_pages: Option<BTreeMap<u16, String>>,
     /// A directive for each resource, by its path: see [below](#routeresourcepath).
@@ -132,16 +132,16 @@ pub(super) struct FileRoute {
     /// Push these paths, in this order.
     #[serde(default)]
     push: Vec<String>,
-    /// Push what the response's `Link` fields preload, unless they say `nopush`.
+    /// Push the resources that the response's `Link` fields preload, unless they contain `nopush`.
     #[serde(default)]
     push_preload: bool,
-    /// Push what the response's `X-Push` fields list.
+    /// Push the resources that the response's `X-Push` fields list.
     #[serde(default)]
     x_push: bool,
     /// `Link` fields of the response.
     #[serde(default, deserialize_with = "links")]
     links: Vec<String>,
-    /// `Link` values of a 103 that goes ahead; or `"learn"`: the preloads of the last response.
+    /// `Link` values of an early 103 response; or `"learn"`: the preloads of the last response.
     #[serde(default)]
     early_hints: EarlyHints,
     /// Send the 103 also before files.
@@ -153,7 +153,7 @@ pub(super) struct FileRoute {
     /// The policy over `push_graph`: `none`, `push`, `push-in-evaluation-order`, `preload`, `push-and-preload`, `push-static-with-html`, `push-static-with-html-one-bdp`.
     #[serde(default, deserialize_with = "parsed")]
     push_policy: Option<Policy>,
-    /// The graph that `utmost corpus graph` made of the page.
+    /// The page's graph from `utmost corpus graph`.
     pub(super) push_graph: Option<PathBuf>,
     /// How pushes wait for their document: `preempt`, `strict`, `throttle:BYTES`, `eager-fifo:BYTES`, `shuffle:SEED`.
     #[serde(default, deserialize_with = "parsed")]
@@ -163,13 +163,13 @@ pub(super) struct FileRoute {
     /// How the server learns what a client has cached: `cache-digest`, `conditional`.
     #[serde(default, deserialize_with = "client_has")]
     client_has: CacheEvidence,
-    /// The path of each cookie, or `"same-path"`: needed to push what varies on cookies. Default: `"none"`.
+    /// The path of each cookie, or `"same-path"`; needed to push responses that vary on cookies. Default: `"none"`.
     #[serde(default, deserialize_with = "cookies")]
     cookies: CookiePolicy,
-    /// Push a 304 for a stale copy that is still right (an experiment).
+    /// Push a 304 for a stale but still valid copy (an experiment).
     #[serde(default)]
     push_not_modified: bool,
-    /// Name the entity tag in promises (an experiment).
+    /// Include the entity tag in promises (an experiment).
     #[serde(default)]
     push_if_match: bool,
     /// `Cache-Control` of responses without such a field.
@@ -177,7 +177,7 @@ pub(super) struct FileRoute {
     cache_control: Option<String>,
 }
 
-/// The keys of a route that are not about pushes and hints.
+/// The keys of a route that do not concern pushes and hints.
 pub(super) const OTHER_KEYS: [&str; 14] = [
     "path",
     "host",
@@ -230,7 +230,7 @@ pub(super) struct FileDirective {
     urgency: Option<u8>,
     /// Whether the response shares with others of its urgency. Default: the client's.
     incremental: Option<bool>,
-    /// Facts about the resource, such as `kind=image, above-fold`; `?0` denies one.
+    /// Facts about the resource, such as `kind=image, above-fold`; `?0` negates one.
     #[serde(default, deserialize_with = "facts")]
     facts: Metadata,
 }
@@ -241,7 +241,7 @@ impl From<FileDirective> for Directive {
     }
 }
 
-/// Reads a value and checks it; an error says what is wrong.
+/// Parses and checks a value; an error describes the mistake.
 fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>, U>(
     value: D,
     check: impl FnOnce(T) -> Result<U, String>,
@@ -263,7 +263,7 @@ fn path<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
     })
 }
 
-/// Where a redirect leads: a path of this host, or a URL.
+/// The target of a redirect: a path of this host, or a URL.
 fn target<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     checked(value, |to: String| {
         let is_path = to.starts_with('/') && !to.starts_with("//");
@@ -274,7 +274,7 @@ fn target<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Erro
             return Ok(Some(to));
         }
         Err(format!(
-            "redirect \"{}\" must be a path or a URL, perhaps with a * at its end: write \"/new/*\" or \"https://example.com/*\"",
+            "redirect \"{}\" must be a path or a URL, optionally with a * at its end: write \"/new/*\" or \"https://example.com/*\"",
             to.escape_default()
         ))
     })
@@ -284,7 +284,7 @@ fn redirect_status<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u16>, D
     checked(value, |status: u16| match status {
         301 | 302 | 303 | 307 | 308 => Ok(Some(status)),
         _ => Err(format!(
-            "status {status} is not one of redirects: use 308 or 301 for ever, 307 or 302 for now, 303 for another page"
+            "status {status} is not one of redirects: use 308 or 301 for permanent ones, 307 or 302 for temporary ones, 303 for another page"
         )),
     })
 }
@@ -307,19 +307,19 @@ fn error_pages<'de, D: Deserializer<'de>>(
     })
 }
 
-/// A host as requests name it, without the port.
+/// A host as in requests, without the port.
 fn host<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     checked(value, |text: String| {
         let authority = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
         let bare = http3::host(authority.split('/').next().unwrap_or_default());
         if text.parse::<Ipv6Addr>().is_ok() {
-            Err(format!("host \"{text}\": an IPv6 address stands in brackets: write \"[{text}]\""))
+            Err(format!("host \"{text}\": an IPv6 address needs brackets: write \"[{text}]\""))
         } else if !is_host(bare) {
             Err(format!(
                 "host \"{text}\" is not a name or an address: write \"example.com\" or \"[::1]\""
             ))
         } else if bare != text {
-            Err(format!("host \"{text}\" must have no scheme, port or path: write \"{bare}\""))
+            Err(format!("host \"{text}\" must not have a scheme, port or path: write \"{bare}\""))
         } else {
             Ok(Some(text))
         }
@@ -334,8 +334,8 @@ fn is_host(text: &str) -> bool {
         && (is_address || !text.contains(':'))
 }
 
-/// In the words of the request field `utmost-metadata`. Each of them must say something: servers ignore unknown words of
-/// clients, but an operator's is a mistake.
+/// Parses the syntax of the request field `utmost-metadata`. Every word must be known: servers ignore unknown words from clients, but an
+/// operator's unknown word is a mistake.
 fn facts<'de, D: Deserializer<'de>>(value: D) -> Result<Metadata, D::Error> {
     let is_idle = |it: &&str| Metadata::parse(it.as_bytes()) == Metadata::default();
     checked(value, |text: String| match text.split(',').map(str::trim).find(is_idle) {
@@ -377,7 +377,7 @@ impl<'de> Deserialize<'de> for EarlyHints {
     }
 }
 
-/// `Link` values that a client can act on early.
+/// `Link` values that a client can use early.
 fn hints(key: &str, links: Vec<String>) -> Result<Vec<String>, String> {
     let is_hint =
         |it: &String| !it.contains(char::is_control) && link::parse(it).iter().any(Link::is_hint);
@@ -432,8 +432,7 @@ fn client_has<'de, D: Deserializer<'de>>(value: D) -> Result<CacheEvidence, D::E
     checked(value, |said: Vec<FileHas>| {
         if said.is_empty() {
             return Err(
-                "client_has is empty: remove it, or add a way to know, such as \"cache-digest\""
-                    .into(),
+                "client_has is empty: remove it, or add a method, such as \"cache-digest\"".into(),
             );
         }
         let has = |it| said.contains(&it);
@@ -474,7 +473,7 @@ fn cache_control<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, 
             return Ok(Some(said));
         }
         Err(format!(
-            "cache_control \"{said}\" must say how long, such as \"max-age=3600\" or \"no-cache\""
+            "cache_control \"{said}\" must contain a duration, such as \"max-age=3600\" or \"no-cache\""
         ))
     })
 }

@@ -14,7 +14,8 @@ pub(super) enum FileValues {
     Several(Vec<String>),
 }
 
-/// The fields of a table, checked: any response may have them, and they are not this server's own.
+/// Checks the fields of a table: they must be allowed in any response, and must not be this
+/// server's own.
 pub(super) fn checked(table: BTreeMap<String, FileValues>) -> Result<HeaderMap, RouteMistake> {
     let mut fields = HeaderMap::new();
     for (written, values) in table {
@@ -30,7 +31,7 @@ pub(super) fn checked(table: BTreeMap<String, FileValues>) -> Result<HeaderMap, 
             return Err(wrong(remedy));
         }
         if fields.contains_key(&name) {
-            return Err(wrong("is there twice: names are the same in upper and lower case"));
+            return Err(wrong("occurs twice: names are the same in upper and lower case"));
         }
         let values = match values {
             FileValues::One(value) => vec![value],
@@ -60,10 +61,10 @@ fn check(name: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The alternative for a field that this server makes itself.
+/// The alternative for a field that this server sets itself.
 fn own(name: &str) -> Option<&'static str> {
     match name {
-        "priority" => Some("belongs to the order: write urgency in [route.resource.\"/PATH\"]"),
+        "priority" => Some("controls the order: write urgency in [route.resource.\"/PATH\"]"),
         "date" | "age" => Some("is different in each response: remove it"),
         "content-length" | "server" | "via" | "alt-svc" | "etag" | http3::SCHEME_FIELD => {
             Some("is made by the server: remove it")
@@ -78,7 +79,7 @@ mod tests {
     use hyper::header::HeaderValue;
     use std::path::Path;
 
-    /// The fields of a route, or what is wrong with it.
+    /// The fields of a route, or the mistake in it.
     fn read(headers: &str) -> Result<String, String> {
         let text =
             format!("[site]\nroot = \"a\"\n[[route]]\npath = \"/a\"\n[route.headers]\n{headers}");
@@ -129,7 +130,7 @@ mod tests {
             ),
             (
                 "priority = \"u=1\"",
-                "x.toml: line 6: headers \"priority\" belongs to the order: write urgency in [route.resource",
+                "x.toml: line 6: headers \"priority\" controls the order: write urgency in [route.resource",
             ),
             (
                 "\"a b\" = \"1\"",

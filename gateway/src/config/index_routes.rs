@@ -1,12 +1,12 @@
-//! In a directory `/x/` and `/x/index.html` are one document: a route for one path holds for the other too, unless the
-//! other has a route of its own.
+//! In a directory, `/x/` and `/x/index.html` are one document: a route for one path also applies to the other,
+//! unless the other has its own.
 
 use super::paths::{renamed, twin};
 use super::{Config, ConfigRoute};
 use crate::site::fits;
 
 impl Config {
-    /// Adds a route for the other path of each folder's index, right behind the first.
+    /// Adds a route for the other path of each folder's index, right after the first.
     pub(super) fn add_twins(&mut self) {
         let of_backend = |path: &str| {
             self.routes.iter().any(|it| it.upstream().is_some() && fits(&it.path, path))
@@ -27,7 +27,7 @@ impl Config {
 }
 
 impl ConfigRoute {
-    /// The route for the document's other path, without what `routes` already say about that path.
+    /// The route for the document's other path, without settings that `routes` already have for that path.
     fn for_twin(&self, path: String, routes: &[Self]) -> Self {
         let own: Vec<&Self> =
             routes.iter().filter(|it| it.host == self.host && it.path == path).collect();

@@ -1,11 +1,11 @@
-//! Where the keys of a configuration file stand.
+//! The positions of the keys in a configuration file.
 
 use super::RouteMistake;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The line, from 1, at which `text` is not what was expected.
+/// The line, from 1, of a syntax error in `text`.
 pub fn line_of(error: &toml::de::Error, text: &str) -> usize {
     line(text, error.span().unwrap_or_default())
 }
@@ -14,7 +14,7 @@ fn line(text: &str, span: Range<usize>) -> usize {
     1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
 }
 
-/// The mistake in `text`. An unusable value is named by its key.
+/// The mistake in `text`, with the key if its value is unusable.
 pub(super) fn cause_of(error: &toml::de::Error, text: &str) -> String {
     let cause = error.message().replace("expected u64", NATURAL).replace("expected usize", NATURAL);
     let cause = cause.replace("expected i64", "expected a whole number");
@@ -54,7 +54,7 @@ impl<'a> KeyPositions<'a> {
         self.in_table("site", key)
     }
 
-    /// The line of the key of `[site]` that says what is served.
+    /// The line of the key of `[site]` that names the source.
     pub(super) fn of_served(&self) -> usize {
         let site = self.root.get_ref().get("site").and_then(|it| it.get_ref().as_table());
         let mut keys = ["root", "page", "pages", "upstream"].into_iter();
@@ -83,12 +83,12 @@ impl<'a> KeyPositions<'a> {
         self.line(table, key).unwrap_or_else(|| line(self.text, found.map_or(0..0, Spanned::span)))
     }
 
-    /// The line of a key of the `index`-th `[[route]]`, or of that `[[route]]` if the key is missing.
+    /// The line of a key in the `[[route]]` at `index`, or of that `[[route]]` if the key is missing.
     pub(super) fn in_route(&self, index: usize, key: &str) -> usize {
         self.line(self.route(index), key).unwrap_or_else(|| self.in_route(index, "path"))
     }
 
-    /// The line of a mistake in the `index`-th `[[route]]`.
+    /// The line of a mistake in the `[[route]]` at `index`.
     pub(super) fn of_wrong(&self, index: usize, wrong: &RouteMistake) -> usize {
         let table = self.route(index).and_then(|it| it.get(wrong.key));
         let table = table.and_then(|it| it.get_ref().as_table());

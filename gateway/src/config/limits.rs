@@ -7,13 +7,13 @@ use serde::{Deserialize, Deserializer};
 use server::Limits;
 use std::time::Duration;
 
-/// The largest value of a key: times in seconds and sizes in bytes stay far from where sums overflow.
+/// The largest value of a key, so that sums of seconds or bytes cannot overflow.
 const LARGEST: i64 = 1 << 40;
 
 /// The least value of most keys.
 const ONE: i64 = 1;
 
-/// The smallest receive windows. With less than this, a request with cookies could wait for ever for room.
+/// The smallest receive windows. With less, a request with cookies could wait forever.
 const LEAST_WINDOW_BYTES: i64 = 16 << 10;
 
 /// A whole number from `LEAST`.
@@ -67,7 +67,7 @@ impl Limit for Duration {
     }
 }
 
-/// A table of keys, each with its least value and the field that it sets.
+/// A table of keys, each with its minimum and the field that it sets.
 macro_rules! keys {
     ($(#[$doc:meta])* $seen:vis $table:ident sets $limits:ty { $(#[doc = $help:literal] $key:ident from $least:ident => $($field:ident).+;)* } $($more:tt)*) => {
         $(#[$doc])*
@@ -79,14 +79,14 @@ macro_rules! keys {
         }
 
         impl $table {
-            /// The limits, with those that the file names.
+            /// Sets the limits that the file names.
             fn apply(&self, limits: &mut $limits) {
                 $(if let Some(Number(it)) = self.$key {
                     limits.$($field).+ = Limit::of(it);
                 })*
             }
 
-            /// Rows of a table: the keys, their values if the file does not name them, and their help.
+            /// Rows of a table: the keys, their defaults, and their help.
             #[cfg(test)]
             pub(super) fn rows() -> String {
                 let limits = <$limits>::default();
@@ -104,7 +104,7 @@ keys! {
         connections from ONE => connections;
         /// Connections of one client.
         connections_per_network from ONE => connections_per_network;
-        /// Incomplete handshakes, before new clients must prove their address.
+        /// Incomplete handshakes before new clients must prove their address.
         handshakes from ONE => handshakes;
         /// Time of a handshake, in seconds.
         handshake_s from ONE => handshake;
@@ -118,9 +118,9 @@ keys! {
         stream_receive_bytes from LEAST_WINDOW_BYTES => stream_receive_bytes;
         /// Silence on a connection, in seconds.
         idle_s from ONE => idle;
-        /// Time of a request's head, in seconds.
+        /// Deadline of a request's head, in seconds.
         head_s from ONE => head;
-        /// Time in which a client must take `stalled_bytes` of a response, in seconds.
+        /// Deadline in which a client must take `stalled_bytes` of a response, in seconds.
         stalled_s from ONE => stalled;
         /// Bytes that count as progress.
         stalled_bytes from ONE => stalled_bytes;
@@ -144,23 +144,23 @@ keys! {
     pub(super) ConfigUpstreamLimits sets UpstreamLimits {
         /// Requests in progress at a backend, and as many uploads.
         requests from ONE => requests;
-        /// Slow requests beside them; also at most an eighth of the process's file descriptors.
+        /// Slow requests in addition; also at most an eighth of the process's file descriptors.
         slow from ONE => slow;
         /// Requests of either kind that wait for a backend.
         waiting from ONE => waiting;
-        /// Time that a request waits for a slot, in seconds.
+        /// Longest wait of a request for a slot, in seconds.
         queue_s from ONE => queue;
-        /// Time of connecting to a backend, in seconds.
+        /// Deadline of connecting to a backend, in seconds.
         connect_s from ONE => connect;
-        /// Time until a response begins, in seconds.
+        /// Deadline of the beginning of a response, in seconds.
         answer_s from ONE => answer;
-        /// Time without progress of a body, at the backend or from the client, in seconds.
+        /// Longest pause of a body, at the backend or from the client, in seconds.
         idle_s from ONE => idle;
-        /// Time without progress of a response on its way to the client, in seconds.
+        /// Longest pause of a response on its way to the client, in seconds.
         unread_s from ONE => unread;
         /// WebSockets that are open to a backend.
         tunnels from ONE => tunnels;
-        /// Time without bytes in a WebSocket, in seconds.
+        /// Longest silence of a WebSocket, in seconds.
         tunnel_idle_s from ONE => tunnel_idle;
         /// Bytes of a response's head.
         header_bytes from ONE => header_bytes;
@@ -170,7 +170,7 @@ keys! {
 }
 
 impl ConfigLimits {
-    /// These limits of a server, with the ones that the file names.
+    /// These limits of a server, with the values from the file.
     #[must_use]
     pub fn of_server(&self, mut limits: Limits) -> Limits {
         self.apply(&mut limits);

@@ -7,7 +7,7 @@ pub(super) fn malformed(path: &str) -> Option<&'static str> {
     if !path.starts_with('/') {
         Some("must begin with /")
     } else if path.strip_suffix('*').unwrap_or(path).contains('*') {
-        Some("must have its * at the end, where it stands for everything that follows")
+        Some("must have its * at the end, where it matches everything that follows")
     } else if path.contains(|it: char| it.is_whitespace() || it.is_control() || it == '#') {
         Some("must not have white space or #: percent-encode them")
     } else {
@@ -15,17 +15,17 @@ pub(super) fn malformed(path: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a directive of a configuration can be for this path: it is whole, and well-formed.
+/// Whether a directive can apply to this path: it must be complete and well-formed.
 pub fn is_one_path(path: &str) -> bool {
     !path.contains('*') && malformed(path).is_none()
 }
 
-/// Whether a client can send it in these very characters.
+/// Whether a client can send it in exactly these characters.
 pub(super) fn is_sendable(path: &str) -> bool {
     path.bytes().all(|it| it.is_ascii_graphic() && it != b'#')
 }
 
-/// Whether every path that the pattern `inner` stands for is one that `outer` stands for.
+/// Whether `outer` matches every path that the pattern `inner` matches.
 pub(super) fn covers(outer: &str, inner: &str) -> bool {
     match (outer.strip_suffix('*'), inner.strip_suffix('*')) {
         (Some(outer), inner_prefix) => inner_prefix.unwrap_or(inner).starts_with(outer),
@@ -34,7 +34,7 @@ pub(super) fn covers(outer: &str, inner: &str) -> bool {
     }
 }
 
-/// The other path of a document in a directory: `/x/` for `/x/index.html`, and the other way round.
+/// The other path of a document in a directory: `/x/` for `/x/index.html`, and vice versa.
 pub(super) fn twin(path: &str) -> Option<String> {
     match path.strip_suffix("/index.html") {
         Some(folder) => Some(format!("{folder}/")),
@@ -42,7 +42,7 @@ pub(super) fn twin(path: &str) -> Option<String> {
     }
 }
 
-/// The graph of the same page whose document is at another path.
+/// The graph of the same page with its document at another path.
 pub(super) fn renamed(graph: &Graph, path: &str, other: &str) -> Arc<Graph> {
     let mut graph = graph.clone();
     for node in graph.nodes.iter_mut().filter(|it| it.path == path) {

@@ -16,7 +16,7 @@ struct Document<'a> {
 }
 
 impl FileRoute {
-    /// The route's pushes and hints, checked; files count from `folder`.
+    /// The route's pushes and hints, checked; relative files count from `folder`.
     pub(super) fn checked_pushing(
         self,
         folder: &Path,
@@ -32,16 +32,16 @@ impl FileRoute {
             (Some(_), Some(file)) => Some(document.graph(&file)?),
             (None, None) => None,
             (Some(_), None) => {
-                let cause = "push_policy needs push_graph, which says what the page refers to";
+                let cause = "push_policy needs push_graph, which lists what the page refers to";
                 return Err(RouteMistake::at("push_policy", cause));
             }
             (None, Some(_)) => {
-                let cause = "push_graph does nothing without push_policy: add one, or remove it";
+                let cause = "push_graph has no effect without push_policy: add one, or remove it";
                 return Err(RouteMistake::at("push_graph", cause));
             }
         };
         if pushing.max_concurrent_pushes == Some(0) && without_effect::pushes(&pushing) {
-            let cause = "max_concurrent_pushes is 0 and forbids the pushes here: allow some, or remove them";
+            let cause = "max_concurrent_pushes is 0, which forbids the pushes here: allow some, or remove them";
             return Err(RouteMistake::at("max_concurrent_pushes", cause));
         }
         Ok(pushing)
@@ -68,7 +68,8 @@ impl Document<'_> {
         Ok(())
     }
 
-    /// The graph of a file, which must know the document. In a directory it may know it by its other path.
+    /// The graph in a file, which must contain the document. In a directory, it may use the document's
+    /// other path.
     fn graph(&self, file: &Path) -> Result<Arc<Graph>, RouteMistake> {
         let wrong = |cause| RouteMistake::at("push_graph", cause);
         let unreadable = |cause: String| wrong(format!("{}: {cause}", file.display()));
@@ -84,7 +85,7 @@ impl Document<'_> {
             Some(twin) => Ok(renamed(&graph, twin, self.path)),
             None if has(self.path) => Ok(Arc::new(graph)),
             None => Err(wrong(format!(
-                "push_graph is for the page \"{}\" and does not know \"{}\": build one for this route",
+                "push_graph is for the page \"{}\" and does not contain \"{}\": build one for this route",
                 graph.nodes.first().map_or("", |it| it.path.as_str()),
                 self.path
             ))),
@@ -141,7 +142,7 @@ mod tests {
             ("push = [\"style.css\"]", "push \"style.css\" must begin with one /"),
             ("push = [\"//cdn/style.css\"]", "push \"//cdn/style.css\" must begin with one /"),
             ("push_policy = \"push\"", "push_policy needs push_graph"),
-            ("push_graph = \"a.json\"", "push_graph does nothing without push_policy"),
+            ("push_graph = \"a.json\"", "push_graph has no effect without push_policy"),
             ("early_hints = \"all\"", "early_hints \"all\" must be \"learn\" or a list"),
             (
                 "early_hints = [\"</a>; rel=next\"]",
@@ -166,11 +167,11 @@ mod tests {
             ("push = [\"/style.css\", \"/%73tyle.css\"]", "push \"/%73tyle.css\" is listed twice"),
             (
                 "push = [\"/a\"]\npush_gate = \"throttle:0\"",
-                "`throttle:0` lets nothing go before the document",
+                "`throttle:0` sends nothing before the document",
             ),
             (
                 "push = [\"/a\"]\nmax_concurrent_pushes = 0",
-                "max_concurrent_pushes is 0 and forbids",
+                "max_concurrent_pushes is 0, which forbids",
             ),
             (
                 "push_when = { cookie_absent = \"a b\" }",

@@ -1,4 +1,5 @@
-//! Reads on behind a mistake, so that all are found at once: what is wrong is blanked out, and the rest is read again.
+//! Continues after a mistake, so that all mistakes are found at once: it blanks the faulty part out and parses the rest
+//! again.
 
 use super::file::File;
 use super::key_positions::{cause_of, line_of};
@@ -12,7 +13,7 @@ pub(super) type Mistake = (usize, String);
 /// Mistakes that are looked for.
 const MOST: usize = 100;
 
-/// A file as far as it can be read, with the text of that, and what is wrong. A value that is wrong counts as absent.
+/// A file as far as it can be parsed, with the remaining text, and the mistakes. A wrong value counts as absent.
 pub(super) fn read(text: &str) -> (Option<(File, String)>, Vec<Mistake>) {
     let described = |it: &toml::de::Error, text: &str| (line_of(it, text), cause_of(it, text));
     let (_, unreadable) = DeTable::parse_recoverable(text);
@@ -30,7 +31,7 @@ pub(super) fn read(text: &str) -> (Option<(File, String)>, Vec<Mistake>) {
             wrong.push(described(&error, &rest));
             return (None, wrong);
         };
-        // A key may lack because its value was wrong.
+        // A key may be missing because its value was blanked out.
         let lacking =
             error.message().strip_prefix("missing field `").map(|it| it.trim_end_matches('`'));
         let mut lines = text[blamed.clone()].lines();
@@ -44,13 +45,13 @@ pub(super) fn read(text: &str) -> (Option<(File, String)>, Vec<Mistake>) {
     (None, wrong)
 }
 
-/// The part of a text that is wrong: a key with its value, or a table from its head to the next. `None`: the text as a whole.
+/// The faulty part of a text: a key with its value, or a table up to the next. `None`: the whole text.
 fn blamed(text: &str, at: &Range<usize>) -> Option<Range<usize>> {
     let root = DeTable::parse(text).ok()?;
     pair(text, root.get_ref(), at).or_else(|| table(text, at)).filter(|it| !it.is_empty())
 }
 
-/// The innermost key with its value that is around this place and no table with a head of its own.
+/// The innermost key-value pair at this place whose value is not a table with its own head.
 fn pair(text: &str, table: &DeTable<'_>, at: &Range<usize>) -> Option<Range<usize>> {
     table.iter().find_map(|(key, value)| {
         let (from, to) = (key.span().start, value.span().end);
@@ -65,7 +66,7 @@ fn pair(text: &str, table: &DeTable<'_>, at: &Range<usize>) -> Option<Range<usiz
     })
 }
 
-/// The table whose head is at this place, with those below it.
+/// The table whose head is at this place, with its subtables.
 fn table(text: &str, at: &Range<usize>) -> Option<Range<usize>> {
     let from = text[..at.start].rfind('\n').map_or(0, |it| it + 1);
     let head = text[from..].lines().next()?.trim();
@@ -94,7 +95,7 @@ mod tests {
         wrong.iter().map(ToString::to_string).collect()
     }
 
-    /// Fourteen mistakes of all kinds, between what is right.
+    /// Fourteen mistakes of all kinds among correct lines.
     const WRONG: &str = r#"[site]
 root = "a"
 signals = "no"

@@ -26,7 +26,7 @@ enum Answering {
 }
 
 impl Config {
-    /// The settings of routes that do nothing: the line of each, and why.
+    /// The settings of routes that have no effect: the line of each, and why.
     pub(super) fn idle(&self, places: &KeyPositions<'_>) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for (index, route) in self.routes.iter().enumerate() {
@@ -61,10 +61,11 @@ impl Config {
         let has_backend = matches!(self.site, ConfigSite::Upstream(_))
             || self.routes.iter().any(|it| it.upstream().is_some());
         let line = places.in_limits("upstream").filter(|_| !has_backend)?;
-        Some((line, "limits.upstream does nothing without an upstream".to_owned()))
+        Some((line, "limits.upstream has no effect without an upstream".to_owned()))
     }
 
-    /// Why directives do nothing: no page uses signals in a way that heeds them. Without `signals` in `[site]`, they are heeded.
+    /// Why directives have no effect: no page uses signals in a way that respects them. Without `signals` in `[site]`, they are
+    /// respected.
     pub(super) fn idle_directives(&self) -> impl Iterator<Item = &'static str> {
         let of_pages = self.routes.iter().filter_map(|it| it.signals);
         let uses: Vec<SignalUse> = self.signals.into_iter().chain(of_pages).collect();
@@ -75,13 +76,13 @@ impl Config {
             && unless(|it| *it == SignalUse::Override);
         let facts = says(|it| it.facts != Metadata::default()) && unless(|it| it.uses_knowledge());
         let causes = [
-            (priorities, "directives do nothing unless signals = \"override\""),
-            (facts, "facts of resources do nothing where signals = \"obey\""),
+            (priorities, "directives have no effect unless signals = \"override\""),
+            (facts, "facts of resources have no effect where signals = \"obey\""),
         ];
         causes.into_iter().filter(|it| it.0).map(|it| it.1)
     }
 
-    /// The source that answers for the paths of a route: a backend, if one answers for any of them.
+    /// The source that answers for a route's paths: a backend, if one answers for any of them.
     fn answering(&self, path: &str) -> Answering {
         let meets = |route: &ConfigRoute| {
             route.upstream().is_some() && (covers(&route.path, path) || covers(path, &route.path))
@@ -95,8 +96,7 @@ impl Config {
     }
 }
 
-/// The keys about pushes and hints that do nothing, or less than they say, and why; `sets` says which fields the route
-/// sets.
+/// The keys about pushes and hints without or with reduced effect, and why; `sets` states which fields the route sets.
 fn idle(
     route: &Pushing,
     sets: impl Fn(&str) -> bool,
@@ -104,13 +104,13 @@ fn idle(
 ) -> Vec<(&'static str, String)> {
     let (pushes, most) = (pushes(route), route.max_concurrent_pushes.unwrap_or(MAX_CONCURRENT));
     let by_backend = by == Answering::Backend;
-    let no_push = "does nothing, because this route pushes nothing";
-    let no_backend = "does nothing: it needs the fields of a backend, and no backend answers here";
-    let at_once = "does nothing for files, which are ready at once: add early_hints_for_files = true to send them all the same";
-    let hinted = "does nothing here: a backend takes time, and early hints go out meanwhile";
-    let no_hint = "does nothing: the route has no hints";
+    let no_push = "has no effect, because this route pushes nothing";
+    let no_backend = "has no effect: it needs the fields of a backend, and no backend answers here";
+    let at_once = "has no effect for files, which are ready at once: add early_hints_for_files = true to send them anyway";
+    let hinted = "has no effect here: a backend takes time, and early hints are sent meanwhile";
+    let no_hint = "has no effect: the route has no hints";
     let not_stale =
-        "does nothing, because nothing reports stale copies: add cache-digest to client_has";
+        "has no effect, because nothing reports stale copies: add cache-digest to client_has";
     let limits = route.max_concurrent_pushes.is_some();
     let stale = route.conditional.not_modified;
     let hints_files = !route.early_hints.is_empty() && by == Answering::Directory;
@@ -147,7 +147,7 @@ fn idle(
 }
 
 impl ConfigRoute {
-    /// Names of what it decides in vain, because `before` has decided it for every request.
+    /// Names of its settings without effect, because `before` has set them for every request.
     fn decided_by(&self, before: &Self) -> Vec<&'static str> {
         let same =
             |host: &String| self.host.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(host));

@@ -1,19 +1,19 @@
-//! Which content codings a client takes (RFC 9110, 12.5.3), and what makes them.
+//! Which content codings a client accepts (RFC 9110, 12.5.3), and their encoders.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{Result, Write};
 
-/// The levels that others use for what is compressed while a client waits.
+/// The levels that other servers use for compression while a client waits.
 const BROTLI_QUALITY: u32 = 4;
 const GZIP_LEVEL: u32 = 6;
 const ZSTD_LEVEL: i32 = 3;
-/// How far back bytes are referred to, as a power of two: it decides about the memory.
+/// The size of the compression window, as a power of two; it determines the memory.
 const WINDOW_BITS: u32 = 18;
-/// Bytes that are passed on to the encoder of brotli at once.
+/// Bytes that are passed to the brotli encoder at once.
 const BUFFER_BYTES: usize = 4 << 10;
 
-/// A coding of contents, in the order in which they are preferred: the smaller one first.
+/// A content coding, in order of preference: the smaller one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Coding {
     Brotli,
@@ -33,7 +33,7 @@ impl Coding {
         }
     }
 
-    /// The ending of the name of a file that holds another one in this coding.
+    /// The extension of a file that holds another one in this coding.
     pub(super) fn ending(self) -> &'static str {
         match self {
             Self::Brotli => ".br",
@@ -60,7 +60,7 @@ impl Coding {
     }
 }
 
-/// Compresses bytes as they come.
+/// Compresses bytes as they arrive.
 pub(crate) enum Encoder {
     Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
     Zstd(zstd::Encoder<'static, Vec<u8>>),
@@ -85,12 +85,12 @@ impl Encoder {
         })
     }
 
-    /// Takes bytes in. What it makes of them may come later.
+    /// Adds input. The output may appear later.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<()> {
         self.writer().write_all(bytes)
     }
 
-    /// The output, which stands for all bytes so far.
+    /// Adds input and flushes: returns output for all bytes so far.
     pub(crate) fn encoded(&mut self, bytes: &[u8]) -> Result<Vec<u8>> {
         self.take(bytes)?;
         self.writer().flush()?;
@@ -101,7 +101,7 @@ impl Encoder {
         }))
     }
 
-    /// The rest of what it makes, to the end.
+    /// Ends the stream and returns the rest of the output.
     pub(crate) fn end(self) -> Result<Vec<u8>> {
         match self {
             Self::Brotli(it) => Ok(it.into_inner()),

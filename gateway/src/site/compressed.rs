@@ -1,4 +1,4 @@
-//! Files that are compressed when they are first asked for, and kept.
+//! Files that are compressed on first request, and kept.
 
 use super::codings::{Coding, Encoder};
 use super::hot_files::HotFile;
@@ -15,7 +15,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-/// How many files the cache expects; it takes more.
+/// The number of files that the cache is sized for; it accepts more.
 const FILES_EXPECTED: usize = 256;
 /// Bytes of a file that are read at a time.
 const PIECE_BYTES: u64 = 64 << 10;
@@ -23,18 +23,19 @@ const PIECE_BYTES: u64 = 64 << 10;
 /// A version of a file in a coding.
 type Key = (HeaderValue, Coding);
 
-/// Compressed files, by the entity tags of what they were made of.
+/// Compressed files, keyed by the entity tags of the originals.
 #[derive(Clone)]
 pub(super) struct Compressed {
     state: Arc<Mutex<State>>,
-    /// The work of the thread. It begins with the first large file, and ends with the last of these senders.
+    /// The queue of the thread. The thread starts with the first large file, and ends when the last of these senders is
+    /// dropped.
     jobs: Arc<OnceLock<Option<Sender<Job>>>>,
 }
 
 type Job = Box<dyn FnOnce() + Send>;
 
 struct State {
-    /// An empty one: the coding makes the file no smaller.
+    /// Empty if the coding does not shrink the file.
     made: Cache<Key, Arc<[u8]>, Weight>,
     /// Bytes that may be compressed.
     budget: Budget,
@@ -52,9 +53,9 @@ impl Weighter<Key, Arc<[u8]>> for Weight {
 /// A file in a coding.
 pub(super) enum Made {
     Here(Arc<[u8]>),
-    /// It takes a while: [`Compressed::make`].
+    /// It takes a while: use [`Compressed::make`].
     Later,
-    /// The file is sent as it is, because it is too small or too large, becomes no smaller, or too much was compressed lately.
+    /// The file is sent uncompressed, because it is too small or too large, does not shrink, or too much was compressed lately.
     Not,
 }
 
@@ -65,7 +66,7 @@ impl Compressed {
         Self { state: Arc::new(Mutex::new(State { made, budget })), jobs: Arc::default() }
     }
 
-    /// A file in a coding, as far as it is here or made at once.
+    /// A file in a coding, if it is kept or can be made immediately.
     pub(super) fn get(&self, file: &HotFile, coding: Coding, now: Option<Instant>) -> Made {
         let bytes = file.version.bytes;
         if !COMPRESSIBLE_BYTES.contains(&bytes) {
@@ -80,7 +81,8 @@ impl Compressed {
         }
     }
 
-    /// Has the thread make a file in a coding. `then` gets it, or `None`: the file is sent as it is. False: there is no thread.
+    /// Makes the thread compress a file. `then` gets the result, or `None` if the file must be sent uncompressed. Returns
+    /// `false` if there is no thread.
     pub(super) fn make(
         &self,
         file: Arc<HotFile>,
@@ -118,7 +120,7 @@ fn key(file: &HotFile, coding: Coding) -> Key {
     (file.tag.clone(), coding)
 }
 
-/// Starts the thread that compresses one file after another; `None`: the system has none.
+/// Starts the thread that compresses one file after another; `None` if the system cannot.
 fn start() -> Option<Sender<Job>> {
     let (jobs, coming) = channel::<Job>();
     let builder = std::thread::Builder::new().name("compress".to_owned());
@@ -126,7 +128,7 @@ fn start() -> Option<Sender<Job>> {
     Some(jobs)
 }
 
-/// The bytes in a coding, or none if they are not fewer.
+/// The bytes in a coding, empty if it does not shrink them.
 fn compress(file: &HotFile, coding: Coding) -> io::Result<Vec<u8>> {
     let mut encoder = Encoder::new(coding)?;
     let (mut offset, mut piece) = (0, Vec::new());

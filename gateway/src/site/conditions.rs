@@ -7,13 +7,13 @@ use server::http_date;
 use server::site::fields::kept;
 use server::site::{Body, Request, Response};
 
-/// The response, unless a condition of the GET or HEAD request fails: then 304 if the client has this version already,
-/// and 412 if it wants another one.
+/// The response, unless a condition of the GET or HEAD request fails: then 304 if the client already has this version,
+/// and 412 if it requires another one.
 pub(super) fn conditional(request: &Request, response: Response) -> Response {
     let Some(etag) = response.fields(ETAG).next().filter(|_| response.status == 200) else {
         return response;
     };
-    // A tag says more than a time, which counts only where no tag is asked for (RFC 9110, 13.2.2).
+    // A time counts only if the request has no tag for the same purpose (RFC 9110, 13.2.2).
     let wants_other = match request.list(IF_MATCH) {
         Some(tags) => !names(&tags, etag, is_same),
         None => is_changed(request.field(IF_UNMODIFIED_SINCE), &response) == Some(true),
@@ -28,12 +28,12 @@ pub(super) fn conditional(request: &Request, response: Response) -> Response {
     if has_it { not_modified(response) } else { response }
 }
 
-/// Whether a list of entity tags names this one or is `*`.
+/// Whether a list of entity tags contains this one or is `*`.
 fn names(list: &str, etag: &str, same: impl Fn(&str, &str) -> bool) -> bool {
     list.trim() == "*" || list.split(',').any(|it| same(it.trim(), etag))
 }
 
-/// Whether a response was changed after a time that a client says. `None`: one of them is not known.
+/// Whether a response has changed since the client's time. `None` if one of the times is unknown.
 fn is_changed(since: Option<&str>, response: &Response) -> Option<bool> {
     let since = http_date::time(since?)?;
     let changed = http_date::time(response.fields(LAST_MODIFIED).next()?)?;
@@ -49,7 +49,7 @@ fn is_alike(one: &str, other: &str) -> bool {
     one.trim_start_matches("W/") == other.trim_start_matches("W/")
 }
 
-/// The 304 in place of a response: without the fields that describe the body (RFC 9110, 15.4.5).
+/// The 304 that replaces a response: without the fields that describe the body (RFC 9110, 15.4.5).
 fn not_modified(mut response: Response) -> Response {
     response.headers = kept(&response.headers, |it| !it.starts_with("content-")).collect();
     response.resource.body_bytes = Some(0);

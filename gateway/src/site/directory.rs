@@ -45,7 +45,7 @@ impl DirectorySite {
         Self::within(root, FileLimits::default())
     }
 
-    /// The same within other limits.
+    /// The same with other limits.
     pub fn within(root: &Path, limits: FileLimits) -> Result<Self, OpenError> {
         let resolved =
             root.canonicalize().map_err(|source| OpenError::Unreadable(root.to_owned(), source))?;
@@ -56,7 +56,7 @@ impl DirectorySite {
     }
 }
 
-/// The path of the file that a request asks for, its escapes resolved, if there can be one that is served.
+/// The decoded path of the requested file, if a file at that path may be served.
 fn wanted(path: &str) -> Option<Cow<'_, str>> {
     let path = path.split('?').next()?;
     let decoded = percent_decode_str(path).decode_utf8().ok()?;
@@ -87,26 +87,26 @@ impl Site for DirectorySite {
         }
     }
 
-    /// Without the field, a browser takes a copy for fresh for a tenth of its age (RFC 9111, 4.2.2), and shows a new page with
-    /// an old stylesheet.
+    /// Without this field, a browser considers a copy fresh for a tenth of its age (RFC 9111, 4.2.2), and shows a new page
+    /// with an old stylesheet.
     fn usual_freshness(&self) -> Option<&'static str> {
         Some("no-cache")
     }
 }
 
 impl DirectorySite {
-    /// A file, in a coding that the client takes.
+    /// A file, in a coding that the client accepts.
     fn response(&self, request: &Request, path: &str, file: &Arc<HotFile>) -> Response {
         let field = request.list(ACCEPT_ENCODING).unwrap_or_default();
         let accepted: Vec<Coding> =
             Coding::ALL.into_iter().filter(|it| it.is_accepted(&field)).collect();
         let is_made = types::is_compressible(file.mime.to_str().unwrap_or_default());
-        // A promise has no such field that it could vary on, and its answer suits every client.
+        // A promised request has no such field on which it could vary, and its answer suits every client.
         let varies = (is_made || !file.coded.is_empty()) && !(request.pushed && field.is_empty());
         if let Some(beside) = self.beside(request, path, file, &accepted) {
             return varied(beside, varies);
         }
-        // A request for parts gets parts of the file itself.
+        // Range requests get ranges of the uncompressed file.
         if is_made && request.field(RANGE).is_none() {
             for coding in accepted {
                 match self.compressed.get(file, coding, request.asked_at) {
@@ -119,7 +119,7 @@ impl DirectorySite {
         varied(plain(file), varies)
     }
 
-    /// Another file that has this one in a coding.
+    /// A file beside this one that holds it in a coding.
     fn beside(
         &self,
         request: &Request,
@@ -134,7 +134,7 @@ impl DirectorySite {
         })
     }
 
-    /// A file in a coding, which follows when it is made.
+    /// A file in a coding, which follows once it is compressed.
     fn awaited(&self, file: &Arc<HotFile>, coding: Coding, varies: bool) -> Response {
         let (maker, later) = Later::made_here();
         let of = Arc::clone(file);
@@ -148,7 +148,7 @@ impl DirectorySite {
         Response { body: Body::Later(later.into()), ..varied(plain(file), varies) }
     }
 
-    /// There is no such file: the folder of this name, or an error.
+    /// The answer if there is no such file: a redirect to the folder of this name, or an error.
     fn absent(&self, request: &Request, path: &str) -> Response {
         let (plain, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let index = format!("{path}/index.html");
@@ -156,24 +156,24 @@ impl DirectorySite {
             return not_found(request);
         }
         let query = if query.is_empty() { String::new() } else { format!("?{query}") };
-        // Of the path as it is here: one with two slashes would be another host.
+        // From the normalized path: with two leading slashes, it would name another host.
         let headers = fields([(LOCATION, format!("{}/{query}", encoded(path.as_bytes())))]);
         Response { headers, ..Response::empty(301) }
     }
 }
 
-/// There is no such file. A client that would show a page gets one.
+/// The answer for a missing file. A client that shows pages gets an HTML page.
 fn not_found(request: &Request) -> Response {
     let shows_page = request.list("accept").is_some_and(|it| it.contains("text/html"));
     if shows_page { Response::not_found() } else { Response::empty(404) }
 }
 
-/// A file as it is.
+/// A file without a coding.
 fn plain(file: &HotFile) -> Response {
     response(file, file)
 }
 
-/// A file in a coding that was made here.
+/// A file in a coding made by this server.
 fn made(file: &HotFile, bytes: Arc<[u8]>, coding: Coding) -> Response {
     let mut response = plain(file);
     response.body = Body::Bytes(bytes);
@@ -181,7 +181,7 @@ fn made(file: &HotFile, bytes: Arc<[u8]>, coding: Coding) -> Response {
     in_coding(response, coding)
 }
 
-/// Says the coding of a response. Each has a tag of its own (RFC 9110, 8.8.1).
+/// Sets the coding of a response. Each coding has its own tag (RFC 9110, 8.8.1).
 fn in_coding(mut response: Response, coding: Coding) -> Response {
     let tag = response.fields("etag").next().unwrap_or_default().trim_end_matches('"');
     let tag = value(format!("{tag}-{}\"", coding.name()));
@@ -190,7 +190,7 @@ fn in_coding(mut response: Response, coding: Coding) -> Response {
     response
 }
 
-/// Says that other clients may get another coding, whatever this one says of codings (RFC 9110, 12.5.5).
+/// Marks a response that other clients may get in another coding, even if this one has none (RFC 9110, 12.5.5).
 fn varied(mut response: Response, varies: bool) -> Response {
     if varies {
         response.headers.append(VARY, HeaderValue::from_static("accept-encoding"));
@@ -203,7 +203,7 @@ fn response(file: &HotFile, stored: &HotFile) -> Response {
     let body = Body::File(Arc::clone(&stored.contents), stored.version.bytes);
     let resource = Resource {
         kind: file.kind,
-        // A folder does not say who refers to its files; of stylesheets it is nearly always a head.
+        // A folder does not show which pages use its files; for stylesheets it is nearly always in a head.
         in_head: file.kind == Kind::Css,
         body_bytes: Some(body.bytes()),
         ..Resource::default()
@@ -222,8 +222,8 @@ fn response(file: &HotFile, stored: &HotFile) -> Response {
     }
 }
 
-/// Whether there is no such file for anybody. A file that may not be read is none, so that nobody learns of it. Anything
-/// else, such as too many open files, is a trouble of the server that may pass.
+/// Whether the error means that no client can get the file. An unreadable file counts as missing, so that clients do not learn
+/// of it. Other errors, such as too many open files, are the server's and may pass.
 fn is_missing(error: &io::Error) -> bool {
     use ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound, PermissionDenied};
     let leads_nowhere = error.raw_os_error() == Some(Errno::ELOOP as i32);

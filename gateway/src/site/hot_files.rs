@@ -1,4 +1,5 @@
-//! The files of a directory that are asked for often: found once a second, opened once, shared by all responses.
+//! The frequently requested files of a directory: checked once a second, opened once, shared by all
+//! responses.
 
 use super::codings::Coding;
 use super::types;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// How many files the cache expects; it takes more.
+/// The number of files that the cache is sized for; it accepts more.
 const FILES_EXPECTED: usize = 1024;
 
 type Files = Cache<String, Arc<HotFile>, Weight>;
@@ -41,11 +42,11 @@ pub(super) struct HotFile {
     pub(super) changed: HeaderValue,
     pub(super) mime: HeaderValue,
     pub(super) kind: Kind,
-    /// The codings in which there is a file beside it that is not older.
+    /// The codings of files beside it that are not older.
     pub(super) coded: Vec<Coding>,
-    /// Where it is, symbolic links resolved.
+    /// Its place, with symbolic links resolved.
     place: PathBuf,
-    /// When it was last looked at; `None`: nobody knows.
+    /// When it was last checked; `None` if unknown.
     checked: Option<Instant>,
 }
 
@@ -66,7 +67,7 @@ impl HotFiles {
         Self { root, files: Mutex::new(files), budget }
     }
 
-    /// The file at `path`, which begins with `/`, if it lies below the root (symbolic links resolved).
+    /// The file at `path`, which begins with `/`, if it lies below the root after resolving symbolic links.
     pub(super) fn find(&self, path: &str, now: Option<Instant>) -> io::Result<Arc<HotFile>> {
         let kept = self.kept(path);
         if let Some(file) = kept.as_ref().filter(|it| it.is_fresh(now)) {
@@ -80,7 +81,7 @@ impl HotFiles {
         found
     }
 
-    /// Looks at the file system: the kept file if it is still the same, otherwise the file that is there now.
+    /// Checks the file system: returns the kept file if it is unchanged, otherwise the present one.
     fn look(
         &self,
         path: &str,
@@ -89,12 +90,12 @@ impl HotFiles {
     ) -> io::Result<Arc<HotFile>> {
         let place = self.root.join(path.trim_start_matches('/')).canonicalize()?;
         let own_path = place.strip_prefix(&self.root).map_err(|_| ErrorKind::NotFound)?;
-        // A link does not show what its own name would hide.
+        // A link must not reveal a file that its own name would hide.
         if own_path.iter().any(is_hidden) {
             return Err(ErrorKind::NotFound.into());
         }
         let own_path = own_path.to_str().map(|it| format!("/{it}")).filter(|it| it != path);
-        // Other paths lead to the same file; they share it.
+        // Other paths may lead to the same file; they share it.
         let same = own_path.as_ref().and_then(|it| self.kept(it));
         let version = Version::of(&std::fs::metadata(&place)?);
         let mut kept = kept.into_iter().chain(same);
@@ -140,12 +141,12 @@ impl HotFiles {
     }
 }
 
-/// Whether a name in a path is not served: it begins with a dot (`.git`, `.env`), and is not that of RFC 8615.
+/// Whether a name in a path is hidden: it begins with a dot (`.git`, `.env`), and is not the one of RFC 8615.
 pub(super) fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".") && name != ".well-known"
 }
 
-/// The type of a file. A text says its character set if that is UTF-8, as far as its beginning tells.
+/// The type of a file. If a text's beginning is UTF-8, the type states it.
 fn mime(file: &Path, contents: &Contents, bytes: u64) -> (String, Kind) {
     let mime = types::of(file).unwrap_or("application/octet-stream");
     let kind = Kind::of_mime(mime);
@@ -157,10 +158,10 @@ fn mime(file: &Path, contents: &Contents, bytes: u64) -> (String, Kind) {
     (format!("{mime}{charset}"), kind)
 }
 
-/// Bytes of a text that are looked at.
+/// Bytes of a text that are examined.
 const TEXT_BYTES: usize = 64 << 10;
 
-/// The codings in which there is a file beside this one that is not older, as `a.css.br` beside `a.css`.
+/// The codings of files beside this one that are not older, such as `a.css.br` beside `a.css`.
 fn coded(place: &Path, version: &Version) -> Vec<Coding> {
     let is_there = |coding: &Coding| {
         let mut beside = place.as_os_str().to_owned();
@@ -281,7 +282,7 @@ mod tests {
         fs::write(root.join("../secret"), "no").expect("written");
         symlink("../secret", root.join("a")).expect("linked");
         let files = HotFiles::new(root.clone(), limits());
-        // The place as it was found before.
+        // The file as it was found before.
         let error = files.open(root.join("a"), None).expect_err("a link");
         assert_eq!(error.raw_os_error(), Some(nix::errno::Errno::ELOOP as i32));
     }
@@ -307,7 +308,7 @@ mod tests {
             fs::write(root.join(name), vec![0; LARGE]).expect("written");
         }
         fs::write(root.join("small"), "small").expect("written");
-        // Nothing is kept, so a descriptor is free again with its last response.
+        // Nothing is kept, so a descriptor is released with its last response.
         let files = HotFiles::new(root, FileLimits { descriptors: 3, kept_bytes: 0, ..limits() });
         let mut open: Vec<_> =
             ["/1", "/2", "/3"].map(|it| files.find(it, None).expect("found")).into();

@@ -12,7 +12,7 @@ pub(super) struct LastAnswers {
     refused: Answers,
 }
 
-/// The last answers; the oldest resources are forgotten first.
+/// The last answers; the oldest resources are dropped first.
 #[derive(Debug, Default)]
 struct Answers {
     known: BTreeMap<String, Foreseen>,
@@ -28,7 +28,7 @@ impl LastAnswers {
         // One client's links never reach another client.
         let is_learned =
             foreseen.said().is_for_everyone() && request.field("authorization").is_none();
-        // A 304 says nothing new about anything else.
+        // A 304 does not describe any other response.
         if response.status == 304 {
             if !is_learned {
                 self.known.forget_links(&key(request));
@@ -38,14 +38,14 @@ impl LastAnswers {
         if response.status != 200 || !is_learned {
             foreseen.links.clear();
         }
-        // A backend in trouble says nothing about the resource.
+        // A backend's error does not describe the resource.
         if request.pushed && response.status < 500 && !may_be_sent(request, response) {
             self.refused.note(key(request), shortened(foreseen.clone()));
         }
         self.known.note(key(request), foreseen);
     }
 
-    /// The last answer to a request. A pushed request whose promise was taken back keeps the answer that it got then.
+    /// The last answer to a request. A pushed request whose promise was cancelled keeps the answer that it got then.
     pub(super) fn recall(&self, request: &Request) -> Option<Foreseen> {
         let key = key(request);
         let refused = self.refused.known.get(&key).filter(|_| request.pushed);
@@ -60,7 +60,7 @@ impl Answers {
         }
     }
 
-    /// Answers that are too long are ignored.
+    /// Stores an answer, unless it is too long.
     fn note(&mut self, key: String, foreseen: Foreseen) {
         if key.len() > REMEMBERED_KEY_BYTES || text_bytes(&foreseen) > REMEMBERED_FIELD_BYTES {
             return;
@@ -82,7 +82,7 @@ fn text_bytes(known: &Foreseen) -> usize {
     known.vary.len() + fields.sum::<usize>() + links.sum::<usize>()
 }
 
-/// Without the fields that only a promise needs. Long `Vary` and `Cache-Control` fields count as one that varies on
+/// Removes the fields that only a promise needs. Long `Vary` and `Cache-Control` fields count as varying on
 /// everything.
 fn shortened(known: Foreseen) -> Foreseen {
     let short = Foreseen { etag: None, links: Vec::new(), ..known };

@@ -1,4 +1,4 @@
-//! Pushes and hints: the rules of the operator, the `Link` fields of responses, and what the client is known to have.
+//! Pushes and hints: the operator's rules, the `Link` fields of responses, and the client's known cache contents.
 
 mod cached;
 mod conditional;
@@ -17,7 +17,7 @@ use server::site::fields::{add, fields, kept, value};
 use server::site::{Ahead, Foreseen, Promise, Request, Response};
 use std::sync::Arc;
 
-/// The pushes and hints with the responses of some paths: a field for each key of the configuration.
+/// The pushes and hints for the responses of some paths: one field for each key of the configuration.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "rules, independent of each other")]
 pub struct Pushing {
@@ -27,13 +27,13 @@ pub struct Pushing {
     pub push_preload: bool,
     /// Push what the response's `X-Push` field names.
     pub x_push: bool,
-    /// `Link` values of the response, which early hints name, too.
+    /// `Link` values for the response and its early hints.
     pub links: Vec<String>,
     /// `Link` values of early hints alone.
     pub early_hints: Vec<String>,
-    /// Hint at what the last response to the same request preloaded.
+    /// Hint at the preloads of the last response to the same request.
     pub learn_hints: bool,
-    /// Send early hints although a file or a page is ready at once.
+    /// Send early hints even if a file or a page is ready at once.
     pub hints_for_files: bool,
     /// When to push.
     pub push_when: PushWhen,
@@ -41,38 +41,38 @@ pub struct Pushing {
     pub policy: Option<Policy>,
     /// The page's graph, for the policy.
     pub graph: Option<Arc<Graph>>,
-    /// When pushed bytes may go.
+    /// When pushed bytes may be sent.
     pub gate: Option<Gate>,
-    /// How many pushes may be under way at a time.
+    /// The most pushes in progress.
     pub max_concurrent_pushes: Option<u64>,
-    /// How the server knows what the client has.
+    /// How the server learns what the client has cached.
     pub evidence: CacheEvidence,
     /// Which cookies the client would send with a pushed request.
     pub cookies: CookiePolicy,
     /// Pushes under a condition.
     pub conditional: ConditionalPushes,
-    /// The `Cache-Control` field of responses that have none.
+    /// The `Cache-Control` field for responses without one.
     pub cache_control: Option<String>,
 }
 
 impl Pushing {
-    /// Whether anything goes with a response of this status. A 304 answers a client that was here before, so something
-    /// goes with it only if the server knows what that client has.
+    /// Whether pushes and hints go with a response of this status. A 304 answers a returning client, so they go with it only if the server
+    /// knows the client's cache.
     fn goes_with(&self, status: u16) -> bool {
         status == 200 || (status == 304 && self.evidence.cache_digest)
     }
 }
 
-/// How the server knows what the client has cached.
+/// How the server learns what the client has cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheEvidence {
     /// By the `Cache-Digest` request field, as a Golomb-coded set.
     pub cache_digest: bool,
-    /// By a conditional request for the page: it says that the page's resources are cached.
+    /// By a conditional request for the page, which implies that the page's resources are cached.
     pub conditional: bool,
 }
 
-/// The status of a response that only hints.
+/// The status of a response with only hints.
 const EARLY_HINTS: u16 = 103;
 
 /// Paths to push that a response's `Link` fields name.
@@ -82,8 +82,8 @@ fn preloads(response: &Response) -> impl Iterator<Item = String> + '_ {
 }
 
 impl RuledSite {
-    /// The pushes and hints that are known before the head of an awaited response arrives. The connection does not repeat it when the
-    /// head has come.
+    /// The pushes and hints that are known before the head of an awaited response arrives. The connection does not repeat them when the
+    /// head has arrived.
     pub(super) fn before_head(&self, request: &Request, response: &Response) -> Ahead {
         let Some(occasion) = self.occasion(request, response) else { return Ahead::default() };
         let mut wishes = occasion.wishes();
@@ -94,7 +94,7 @@ impl RuledSite {
         occasion.ahead(wishes, &Cached::of(occasion.pushing, request))
     }
 
-    /// The response with what is pushed and hinted, and the fields that belong to it.
+    /// The response with its pushes and hints, and the fields that belong to it.
     pub(super) fn with_pushes(&self, request: &Request, mut response: Response) -> Response {
         let Some(occasion) = self.occasion(request, &response) else { return response };
         let pushing = occasion.pushing;
@@ -118,7 +118,7 @@ impl RuledSite {
         occasion.ahead(wishes, &Cached::of(pushing, request))
     }
 
-    /// Adds the operator's `Cache-Control` field to a response that has none.
+    /// Adds the operator's `Cache-Control` field to a response without one.
     pub(super) fn with_freshness(&self, request: &Request, mut response: Response) -> Response {
         if request.method != "GET" || !matches!(response.status, 200 | 304) {
             return response;
@@ -140,12 +140,12 @@ impl RuledSite {
     }
 }
 
-/// Whether a response to this request may bring pushes and hints at all.
+/// Whether a response to this request may have pushes and hints at all.
 fn may_push(request: &Request) -> bool {
     !request.pushed && request.method == "GET"
 }
 
-/// A response that others may go ahead of.
+/// A response that pushes and hints may precede.
 struct PushingResponse<'a> {
     site: &'a RuledSite,
     pushing: &'a Pushing,
@@ -154,7 +154,7 @@ struct PushingResponse<'a> {
 }
 
 impl PushingResponse<'_> {
-    /// The pushes of the rule, before the server looks at what the client has.
+    /// The pushes of the rule, before checking what the client has.
     fn wishes(&self) -> Wishes {
         let Self { pushing, response, .. } = self;
         let mut wishes = Wishes { paths: pushing.push.clone(), ..Wishes::default() };
@@ -172,7 +172,7 @@ impl PushingResponse<'_> {
         wishes
     }
 
-    /// Adds what the policy picks from the graph.
+    /// Adds the policy's selection from the graph.
     fn plan(&self, wishes: &mut Wishes) {
         let Self { pushing, request, .. } = self;
         let (Some(policy), Some(graph)) = (pushing.policy, &pushing.graph) else { return };
@@ -193,8 +193,8 @@ impl PushingResponse<'_> {
         wishes.link(as_many_as_fit(plan.hint.iter().map(|it| graph.nodes[*it].preload(host))));
     }
 
-    /// The pushes and hints that go ahead of the response. Early hints are of use only while the response takes time; a backend's response
-    /// has them then.
+    /// The pushes and hints that precede the response. Early hints are useful only if the response takes time; a backend's response then
+    /// already has them.
     fn ahead(&self, wishes: Wishes, cached: &Cached) -> Ahead {
         let is_late = self.response.ready.first().is_some_and(|(after, _)| !after.is_zero());
         let at_once = self.pushing.hints_for_files && !self.site.is_remote(self.request);
@@ -234,12 +234,12 @@ impl PushingResponse<'_> {
         promises
     }
 
-    /// The promise of a path, if the guard allows it and the client does not have the resource.
+    /// The promise for a path, if the guard allows it and the client does not have the resource.
     fn promise(&self, path: &str, cached: &Cached) -> Option<Promise> {
         let Self { site, pushing, request, response } = self;
         let authority = request.authority.as_str();
         let promise = Promise::new(authority, path);
-        // Nothing is known of a remote resource that nobody has requested. The guard checks its response when it arrives.
+        // A remote resource that was never requested is unknown. The guard checks its response on arrival.
         let known = site.foresee(&promise.request());
         if known.as_ref().is_some_and(|it| it.status != 200) {
             return None;
@@ -252,7 +252,7 @@ impl PushingResponse<'_> {
             set_cookies: &response.fields("set-cookie").map(str::to_owned).collect::<Vec<_>>(),
             fields: &request.fields.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
         };
-        // A response that has no head yet may set cookies.
+        // A response without a head may still set cookies.
         let has_head = !response.is_awaited() && response.status != EARLY_HINTS;
         let policy = if has_head { &pushing.cookies } else { &CookiePolicy::None };
         let check =
@@ -283,7 +283,7 @@ struct Wishes {
 }
 
 impl Wishes {
-    /// Adds fields of the response, each once, and hints at them.
+    /// Adds fields to the response without duplicates, and hints at them.
     fn link(&mut self, links: impl IntoIterator<Item = String>) {
         for link in links {
             if !self.links.contains(&link) {
@@ -293,14 +293,14 @@ impl Wishes {
         }
     }
 
-    /// Adds those `Link` values that are of use ahead of the response.
+    /// Adds the `Link` values that are useful before the response.
     fn hint_at<'a>(&mut self, links: impl Iterator<Item = &'a str>) {
         let hints = links.filter(|it| link::is_hint(it));
         self.hints.extend(hints.map(str::to_owned));
     }
 }
 
-/// The first of many `Link` values: clients limit the size of a head.
+/// The first of many `Link` values, because clients limit the size of a head.
 pub fn as_many_as_fit(links: impl Iterator<Item = String>) -> Vec<String> {
     let mut bytes = 0;
     let fits = |link: &String| {

@@ -1,4 +1,4 @@
-//! Parts of a response (RFC 9110, 14).
+//! Ranges of a response (RFC 9110, 14).
 
 use crate::limits::RANGES;
 use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, RANGE};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The first byte and the number of bytes.
 type Part = (u64, u64);
 
-/// Reduces a response to the requested parts; any other response stays as it is.
+/// Reduces a response to the requested ranges; returns other responses unchanged.
 pub(super) fn ranged(request: &Request, response: Response) -> Response {
     let field = request.field(RANGE).filter(|_| request.method == "GET");
     let is_here = response.status == 200 && response.ready.is_empty();
@@ -29,16 +29,16 @@ pub(super) fn ranged(request: &Request, response: Response) -> Response {
     }
 }
 
-/// Whether the client's part is of this version, as far as it asks (RFC 9110, 13.1.5).
+/// Whether the client's range belongs to this version, if it asks (RFC 9110, 13.1.5).
 fn is_same_version(request: &Request, response: &Response) -> bool {
     let Some(wanted) = request.field("if-range") else { return true };
     let is = |name| response.fields(name).any(|it| it == wanted);
-    // A weak tag does not tell bytes apart, and a time only if nobody has set it.
+    // A weak tag does not identify bytes, and neither does a time that someone may have set.
     (is("etag") && !wanted.starts_with("W/")) || (is("last-modified") && response.is_told_by_time)
 }
 
-/// The parts that a `Range` field names; none: all are behind the end. `None`: the field is ignored, because it is not
-/// one of byte ranges, or names more than is worth it.
+/// The ranges in a `Range` field; empty if all are beyond the end. `None`: the field is ignored, because it does not
+/// name byte ranges, or names too many.
 fn parts(field: &str, whole_bytes: u64) -> Option<Vec<Part>> {
     let (unit, set) = field.split_once('=')?;
     if !unit.trim().eq_ignore_ascii_case("bytes") {
@@ -56,7 +56,7 @@ fn parts(field: &str, whole_bytes: u64) -> Option<Vec<Part>> {
     (is_any && is_worth_it).then_some(parts)
 }
 
-/// A part, without bytes if it is behind the end. `None`: it is not one.
+/// A range, without bytes if it is beyond the end. `None` if it is invalid.
 fn part(range: &str, whole_bytes: u64) -> Option<Part> {
     let (first, last) = range.split_once('-')?;
     if first.is_empty() {
@@ -74,7 +74,7 @@ fn part(range: &str, whole_bytes: u64) -> Option<Part> {
 
 fn number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    // A larger one than there are is as good as the largest.
+    // A number that is too large counts as the largest.
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
@@ -104,7 +104,7 @@ fn several(mut response: Response, parts: &[Part]) -> Response {
     let mut between = String::new();
     for part in parts {
         let range = content_range(*part, of.bytes());
-        // Writing to a String does not fail.
+        // Writing to a String cannot fail.
         write!(
             between,
             "\r\n--{boundary}\r\ncontent-type: {mime}\r\ncontent-range: {range}\r\n\r\n"

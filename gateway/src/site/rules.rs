@@ -1,4 +1,4 @@
-//! The rules of a site's operator: one table, applied once to the head of each response.
+//! The operator's rules for a site: one table, applied once to the head of each response.
 
 use super::conditions::conditional;
 use super::last_answers::LastAnswers;
@@ -15,22 +15,22 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A row of the table: what holds for some paths. The first row that fits a request and says something decides.
+/// A row of the table: the settings for some paths. For each setting, the first row that matches a request and has it decides.
 ///
-/// As a configuration writes it, the source and the scheme are only named.
+/// In a configuration, the source and the scheme are only names.
 #[derive(Debug, Clone)]
 pub struct Rule<Source = Arc<dyn Site>, Order = Scheme> {
     /// The host; `None`: any.
     pub host: Option<String>,
-    /// One path with any query, or, if it ends in `*`, all paths that begin with the rest.
+    /// One path with any query or, if it ends in `*`, all paths with that prefix.
     pub path: String,
-    /// The source that answers in place of the site.
+    /// The source that answers instead of the site.
     pub source: Option<Source>,
     /// Where clients are sent instead.
     pub redirect: Option<Redirect>,
-    /// The path of the file for pages that the source does not have.
+    /// The path of the file for pages that the source lacks.
     pub fallback: Option<String>,
-    /// The paths of the files for responses of these statuses, unless a backend has made them.
+    /// The paths of the files for responses with these statuses, unless they come from a backend.
     pub error_pages: Option<BTreeMap<u16, String>>,
     /// The scheme for the page whose document is at this path.
     pub scheme: Option<Order>,
@@ -38,7 +38,7 @@ pub struct Rule<Source = Arc<dyn Site>, Order = Scheme> {
     pub signals: Option<SignalUse>,
     /// Its pushes and hints.
     pub pushing: Option<Pushing>,
-    /// Fields of the response, in place of its own.
+    /// Fields of the response, which replace its own.
     pub headers: Option<HeaderMap>,
 }
 
@@ -60,7 +60,7 @@ impl<Source, Order> Default for Rule<Source, Order> {
 }
 
 impl<Source, Order> Rule<Source, Order> {
-    /// The same with what its source and its scheme stand for.
+    /// The same, with its source and its scheme resolved.
     pub fn with<S, O>(self, source: Option<S>, scheme: Option<O>) -> Rule<S, O> {
         let Self { host, path, redirect, fallback, error_pages, signals, pushing, headers, .. } =
             self;
@@ -78,7 +78,7 @@ impl<Source, Order> Rule<Source, Order> {
         }
     }
 
-    /// Names of what it decides: the first rule that fits a request holds.
+    /// Names of its settings; for each, the first rule that matches a request counts.
     pub(crate) fn decides(&self) -> Vec<&'static str> {
         let said = [
             ("pushes and hints", self.pushing.is_some()),
@@ -92,7 +92,7 @@ impl<Source, Order> Rule<Source, Order> {
         said.into_iter().filter(|(_, said)| *said).map(|(what, _)| what).collect()
     }
 
-    /// The same for another path, but for what `others` decide.
+    /// The same for another path, without the settings of `others`.
     pub(crate) fn at(self, path: String, others: &[&Self]) -> Self {
         let is_left = |what: &str| !others.iter().any(|it| it.decides().contains(&what));
         Self {
@@ -115,7 +115,7 @@ impl<Source, Order> Rule<Source, Order> {
 pub struct Directive {
     /// Its priority, which replaces the client's.
     pub priority: Priority,
-    /// Facts about it, on top of those that the site knows.
+    /// Facts about it, in addition to the site's.
     pub facts: Metadata,
 }
 
@@ -131,8 +131,8 @@ impl Rule {
     }
 }
 
-/// Whether a rule for the paths of `pattern` holds for `path`, however much of either is percent-encoded, and with
-/// how many slashes in a row: a directory gives the same file for all of these.
+/// Whether a rule for the paths of `pattern` matches `path`, regardless of percent-encoding and repeated slashes, because a
+/// directory gives the same file for all of these.
 pub fn fits(pattern: &str, path: &str) -> bool {
     let (plain, query) = divided(path);
     if let Some(prefix) = pattern.strip_suffix('*') {
@@ -142,7 +142,7 @@ pub fn fits(pattern: &str, path: &str) -> bool {
     wanted == plain && (wanted_query.is_none() || wanted_query == query)
 }
 
-/// A path as a directory understands it, with single slashes, and its query as it is.
+/// A normalized path with single slashes, and its unchanged query.
 pub(super) fn divided(path: &str) -> (Cow<'_, [u8]>, Option<&str>) {
     let (mut plain, query) = decoded(path);
     if plain.windows(2).any(|it| it == b"//") {
@@ -151,7 +151,7 @@ pub(super) fn divided(path: &str) -> (Cow<'_, [u8]>, Option<&str>) {
     (plain, query)
 }
 
-/// A source of content under the rules of its operator: what a server serves.
+/// A source of content under its operator's rules: what a server serves.
 #[derive(Clone)]
 pub struct RuledSite {
     source: Arc<dyn Site>,
@@ -164,7 +164,7 @@ pub struct RuledSite {
 }
 
 impl RuledSite {
-    /// A source about which the operator says nothing.
+    /// A source without rules.
     pub fn of(source: impl Site + 'static) -> Self {
         Self::new(source, Vec::new())
     }
@@ -176,7 +176,7 @@ impl RuledSite {
         Self { source, rules, names, directives, last_answers: Arc::default() }
     }
 
-    /// The same for these hosts only, and the hosts of the rules.
+    /// The same, only for these hosts and the hosts of the rules.
     #[must_use]
     pub fn only_for(self, names: &[String]) -> Self {
         let names = Names::new(names.iter().map(String::as_str).chain(self.hosts()));
@@ -188,14 +188,14 @@ impl RuledSite {
         self.rules.iter().filter_map(|it| it.host.as_deref()).collect()
     }
 
-    /// The same with directives by path. A directive for a path without a query holds with any query. A response to which a
-    /// priority applies says so in its `priority` field (RFC 9218, 5 and 8).
+    /// The same with directives by path. A directive for a path without a query applies with any query. A response with a
+    /// directed priority states it in its `priority` field (RFC 9218, 5 and 8).
     #[must_use]
     pub fn directing(self, directives: BTreeMap<String, Directive>) -> Self {
         Self { directives, ..self }
     }
 
-    /// A response that is here, to a request with conditions.
+    /// Applies the request's conditions to a complete response.
     fn finished(&self, request: &Request, response: Response) -> Response {
         let source = self.source(request);
         let response = if source.is_remote() {
@@ -212,7 +212,7 @@ impl RuledSite {
         response
     }
 
-    /// Whether a request asks for a resource of another origin (RFC 9110, 7.4).
+    /// Whether a request is for a resource of another origin (RFC 9110, 7.4).
     fn is_foreign(&self, request: &Request) -> bool {
         let is_https = request.scheme == "https" || request.method == "CONNECT";
         !is_https || !self.is_for(request.host())
@@ -222,7 +222,7 @@ impl RuledSite {
         self.with_pushes(request, self.with_freshness(request, response))
     }
 
-    /// The answer of the source, or of the operator in its place. A source has precedence over a redirect if its rule is earlier.
+    /// The answer of the source, or the operator's substitute. A source has precedence over a redirect if its rule is earlier.
     fn answered(&self, request: &Request) -> Response {
         let said = |it: &&Rule| it.fits(request) && (it.redirect.is_some() || it.source.is_some());
         if let Some(rule) = self.rules.iter().find(said)
@@ -243,7 +243,7 @@ impl RuledSite {
         self.with_error_page(request, response)
     }
 
-    /// A response that was made here, with the page for its status.
+    /// A response of this server, with the page for its status.
     fn with_error_page(&self, request: &Request, response: Response) -> Response {
         let pages = self.decided(request, |it| it.error_pages.as_ref());
         match pages.and_then(|it| it.get(&response.status)) {
@@ -262,8 +262,8 @@ impl RuledSite {
         }
     }
 
-    /// The files that rules name and that the site is known to answer with another status than 200: the path of the rule, the
-    /// key, and the path of the file.
+    /// The files of rules for which the site is known to answer with another status than 200: the path of the rule, the key, and
+    /// the path of the file.
     pub fn absent_files(&self) -> Vec<(&str, &'static str, &str)> {
         let mut absent = Vec::new();
         for rule in &self.rules {
@@ -281,7 +281,7 @@ impl RuledSite {
         absent
     }
 
-    /// The expected response to a request, without asking a remote source; `None`: nothing is known.
+    /// The expected response to a request, without asking a remote source; `None` if unknown.
     pub(super) fn foresee(&self, request: &Request) -> Option<Foreseen> {
         let source = self.source(request);
         let mut known = if source.is_remote() {
@@ -318,8 +318,8 @@ impl RuledSite {
         self.rules.iter().filter(|it| it.fits(request)).find_map(says)
     }
 
-    /// The operator's settings of the order. The document of a page with a scheme, or with a use of signals, counts as the main
-    /// document.
+    /// Applies the operator's settings of the order. The document of a page with a scheme, or with a use of signals, counts as
+    /// the main document.
     fn ordered(&self, request: &Request, mut response: Response) -> Response {
         let directives = &self.directives;
         let own = directives.get(&request.path).or_else(|| directives.get(request.plain_path()));
@@ -346,7 +346,7 @@ impl Site for RuledSite {
         if self.is_foreign(request) {
             return Response::empty(421);
         }
-        // The server as a whole, whatever it serves (RFC 9110, 9.3.7).
+        // For the server as a whole, whatever it serves (RFC 9110, 9.3.7).
         if request.path == "*" {
             return Response::empty(204);
         }
@@ -363,7 +363,7 @@ impl Site for RuledSite {
     }
 
     fn head_came(&self, request: &Request, head: Response) -> Response {
-        // A backend's answers say that they have come through here.
+        // The `Via` field shows that an answer came from a backend.
         let is_own = !head.headers.contains_key(VIA);
         let head = if is_own { self.with_error_page(request, head) } else { head };
         let head = self.ordered(request, head);

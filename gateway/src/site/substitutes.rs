@@ -1,4 +1,4 @@
-//! The operator's substitutes for answers of a source: redirects, a file where none is, and pages for errors.
+//! The operator's substitutes for a source's answers: redirects, a fallback for missing files, and pages for errors.
 
 use super::rules::divided;
 use hyper::header::{CONTENT_TYPE, HeaderMap, LOCATION};
@@ -6,17 +6,17 @@ use server::site::fields::{fields, value};
 use server::site::paths::encoded;
 use server::site::{Request, Response, Site};
 
-/// Where clients find a resource that has moved.
+/// The new place of a resource that has moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirect {
-    /// A path or a URL. If it ends in `*`, as the path of its rule then does, what follows there stands in its place.
+    /// A path or a URL. If it ends in `*`, the path of its rule does too, and the text that the rule's `*` matched replaces it.
     pub to: String,
     /// The status.
     pub status: u16,
 }
 
 impl Redirect {
-    /// The response to a request that a rule for the paths of `pattern` fits.
+    /// The response to a request that matches a rule for the paths of `pattern`.
     pub(super) fn response(&self, pattern: &str, request: &Request) -> Response {
         let (path, query) = divided(&request.path);
         let prefix = pattern.strip_suffix('*').map(|it| divided(it).0.len());
@@ -35,7 +35,7 @@ impl Redirect {
     }
 }
 
-/// Whether a request for a file that does not exist may be one for a page: the client takes HTML, or the path ends as no file's.
+/// Whether a request for a missing file may be for a page: the client accepts HTML, or the path has no file extension.
 pub(super) fn asks_for_page(request: &Request) -> bool {
     let takes_html = request.list("accept").is_some_and(|it| it.contains("text/html"));
     let name = request.plain_path().rsplit('/').next().unwrap_or_default();

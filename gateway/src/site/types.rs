@@ -1,10 +1,10 @@
-//! The types of files, by the endings of their names.
+//! The types of files, by file extension.
 
 use schedulers::Kind;
 use server::site::Request;
 use std::path::Path;
 
-/// Types that the table of the library lacks, or has from before they were registered: IANA's, as nginx and Caddy have them.
+/// Types that the library's table lacks or has from before their registration: IANA's, as in nginx and Caddy.
 const TYPES: &[(&str, &str)] = &[
     ("cjs", "text/javascript"),
     ("cur", "image/x-icon"),
@@ -32,19 +32,19 @@ const TYPES: &[(&str, &str)] = &[
     ("zst", "application/zstd"),
 ];
 
-/// The type of a file, without parameters, if its ending tells.
+/// The type of a file, without parameters, if its extension is known.
 pub(super) fn of(file: &Path) -> Option<&'static str> {
     let ending = file.extension()?.to_str()?;
     let own = TYPES.iter().find(|(it, _)| it.eq_ignore_ascii_case(ending));
     own.map(|(_, mime)| *mime).or_else(|| mime_guess::from_ext(ending).first_raw())
 }
 
-/// Whether a client could take its character set for another one (RFC 6657, RFC 9239). JSON and SVG are UTF-8, or say it.
+/// Whether a client could assume another character set (RFC 6657, RFC 9239). JSON and SVG are UTF-8, or declare it.
 pub(super) fn is_text(mime: &str) -> bool {
     mime.starts_with("text/")
 }
 
-/// Whether files of a type become smaller by compression.
+/// Whether compression makes files of a type smaller.
 pub(crate) fn is_compressible(mime: &str) -> bool {
     let essence = mime.split(';').next().unwrap_or_default();
     is_text(essence)

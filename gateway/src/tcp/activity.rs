@@ -1,4 +1,4 @@
-//! When a connection was last of use, and until when it is kept without more.
+//! When a connection was last useful, and how long it is kept without further activity.
 
 use crate::limits::{FAREWELL, HEAD_BYTES};
 use server::Limits;
@@ -18,23 +18,23 @@ use tokio::time::{sleep, sleep_until};
 pub(super) struct Activity {
     state: Mutex<State>,
     limits: Limits,
-    /// The connection must be given up sooner than it seemed.
+    /// Signals that the connection must be closed sooner than expected.
     sooner: Notify,
-    /// A body was answered before its end, so that the client may still be sending it.
+    /// A body was answered before its end, so the client may still be sending it.
     left_unread: AtomicBool,
 }
 
 #[derive(Debug)]
 struct State {
-    /// The last time that something useful happened. What a client sends while nothing is under way is of no use.
+    /// The last useful event. Bytes that a client sends while nothing is in progress are not useful.
     last: Instant,
     /// Responses under way.
     busy: usize,
     /// Requests so far.
     asked: usize,
-    /// When the first byte of the next request came, where one request follows another.
+    /// When the first byte of the next request arrived, if requests follow one another.
     head_since: Option<Instant>,
-    /// HTTP/1: only a request's head can come while nothing is under way.
+    /// HTTP/1: while nothing is in progress, only a request's head can arrive.
     one_by_one: bool,
     /// For bytes that bring nothing.
     budget: Budget,
@@ -52,7 +52,7 @@ impl Activity {
         Self { state, limits: limits.clone(), sooner, left_unread }
     }
 
-    /// The handshake is over; what came until now was its.
+    /// The handshake is over; all earlier bytes belonged to it.
     pub(super) fn begin(&self, one_by_one: bool, now: Instant) {
         *self.state() = State::new(one_by_one, &self.limits, now);
     }
@@ -71,13 +71,13 @@ impl Activity {
         }
     }
 
-    /// These bytes of a body were of use, and as many that may stand around them.
+    /// These bytes of a body were useful, and so are as many bytes of framing.
     pub(super) fn used(&self, bytes: usize) {
         let mut state = self.state();
         state.budget.give_back(2 * bytes as u64);
     }
 
-    /// Bytes were written, which the client acknowledges. While nothing is under way, they only answer frames of no use, such as PING,
+    /// Bytes were written, which the client acknowledges. While nothing is in progress, they only answer useless frames, such as PING,
     /// and do not keep the connection.
     fn wrote(&self, bytes: usize, now: Instant) {
         let mut state = self.state();
@@ -108,24 +108,24 @@ impl Activity {
         self.left_unread.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the client may be sending what nobody reads: the rest of a body, or of a head that was refused.
+    /// Whether the client may be sending bytes that nobody reads: the rest of a body or of a rejected head.
     pub(super) fn may_send_more(&self) -> bool {
         self.left_unread.load(Ordering::Relaxed) || self.state().head_since.is_some()
     }
 
-    /// The server ends: from now on a connection is kept only for what is under way.
+    /// The server shuts down: from now on, a connection is kept only for requests in progress.
     pub(super) fn drain(&self, now: Instant) {
         self.state().draining = Some(now);
         self.sooner.notify_one();
     }
 
-    /// How many requests have come, if none is under way: the head of the next one is awaited.
+    /// The number of requests so far, if none is in progress: the head of the next one is awaited.
     pub(super) fn next_head(&self) -> Option<usize> {
         let state = self.state();
         (state.busy == 0).then_some(state.asked)
     }
 
-    /// Ends when the system has taken what the library has to write, as far as windows allow.
+    /// Ends when the system has taken all of the library's output, as far as windows allow.
     pub(super) async fn flushed(&self) {
         loop {
             // The library's turn.
@@ -141,7 +141,7 @@ impl Activity {
         self.state().is_blocked = is_blocked;
     }
 
-    /// When the connection is given up, unless something happens.
+    /// When the connection is closed, unless something happens.
     fn until(&self) -> Instant {
         let state = self.state();
         if state.is_useless {
@@ -151,7 +151,7 @@ impl Activity {
             return end;
         }
         if state.busy > 0 {
-            // Responses of HTTP/2 are given up one by one. What the library holds of them is left.
+            // HTTP/2 responses are abandoned one by one. What the library holds of them remains.
             let more = if state.one_by_one { Duration::ZERO } else { self.limits.idle };
             return state.last + self.limits.stalled + more;
         }
@@ -160,7 +160,7 @@ impl Activity {
         head.map_or(idle, |it| it.min(idle))
     }
 
-    /// Ends when the connection must be given up.
+    /// Ends when the connection must be closed.
     pub(super) async fn silence(&self) {
         loop {
             let until = self.until();
@@ -181,7 +181,7 @@ impl Activity {
 
 impl State {
     fn new(one_by_one: bool, limits: &Limits, now: Instant) -> Self {
-        // Unread bytes in the windows of HTTP/2 may still be of use.
+        // Unread bytes in HTTP/2 windows may still be useful.
         let unread = if one_by_one { 0 } else { limits.receive_bytes };
         let unread = u32::try_from(unread).unwrap_or(u32::MAX);
         let [at_once, each_second] = Charge::UselessTcp.rate(limits);
@@ -199,8 +199,7 @@ impl State {
         }
     }
 
-    /// When a connection ends with nothing under way, if the server ends. Half a head is dropped. A client of HTTP/2 can still say
-    /// that it knows.
+    /// When an idle connection ends during a shutdown. An incomplete head is dropped. An HTTP/2 client can still acknowledge.
     fn end_of_drain(&self) -> Option<Instant> {
         let since = self.draining?.max(self.last);
         let is_over = self.busy == 0 && !self.is_blocked;
@@ -212,10 +211,10 @@ impl State {
     }
 }
 
-/// How long a connection that is blocked is left alone.
+/// How long a blocked connection is left alone.
 const BLOCKED_PAUSE: Duration = Duration::from_millis(10);
 
-/// A client acknowledges this many written bytes with one, at most.
+/// A client sends at most one acknowledgement for this many written bytes.
 const WRITTEN_PER_USEFUL: u64 = 16;
 
 /// The time on the threads of these connections.
@@ -359,7 +358,7 @@ mod tests {
         assert_eq!(activity.until(), at(start, 30));
         activity.read(1, start);
         assert_eq!(activity.until(), start);
-        // A body is of use, and so are requests.
+        // A body is useful, and so are requests.
         activity.used(most / 4);
         activity.read(most / 4, start);
         assert_eq!(activity.until(), at(start, 30));

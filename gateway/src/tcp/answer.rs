@@ -1,4 +1,4 @@
-//! Answers a request that came over TCP.
+//! Answers a request that arrived over TCP.
 
 use super::activity::{Activity, now};
 use super::request::{has_too_many_fields, request};
@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
 use tokio::sync::watch::{Receiver, channel};
 
-/// The client of one connection, and the site that it asks.
+/// The client of one connection, and the site it uses.
 #[derive(Clone)]
 pub(super) struct Guest {
     pub(super) site: Arc<dyn Site>,
@@ -31,7 +31,7 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    /// The part of a head in the memory for all; `None`: there is no room for it, or it has too many fields.
+    /// Reserves the shared memory for a head; `None` if there is no room, or it has too many fields.
     pub(super) fn admit(&self, fields: &HeaderMap) -> Option<Held> {
         let bytes = fields.iter().map(|(name, value)| name.as_str().len() + value.len());
         if has_too_many_fields(fields) { None } else { self.account.hold_head(bytes) }
@@ -48,30 +48,30 @@ pub(super) struct Answer {
 
 /// The body of a request.
 pub(super) trait Upload: Send + 'static {
-    /// The next bytes, or the trailer fields behind them; `None` at the end. `Err`: the client has broken off, or broken the
-    /// rules.
+    /// The next bytes, or the trailer fields after them; `None` at the end. `Err`: the client has disconnected, or broken
+    /// the rules.
     fn next(&mut self) -> impl Future<Output = Result<Option<Frame<Bytes>>, ()>> + Send;
 
-    /// Ends an upload whose rest is not needed. `is_withheld`: the client sends it only if it is asked to.
+    /// Ends an upload whose rest is not needed. `is_withheld`: the client sends the body only on request.
     fn leave(self, activity: &Arc<Activity>, is_withheld: bool) -> impl Future<Output = ()> + Send;
 }
 
-/// News of a response before its head.
+/// Events of a response before its head.
 pub(super) enum Ahead<'a> {
-    /// The site has answered; its body may come later.
+    /// The site has answered; the body may follow later.
     Placed(&'a Request, &'a Response),
     Interim(Interim<'a>),
 }
 
 /// Interim responses before the head of a response.
 pub(super) enum Interim<'a> {
-    /// The client is to send the body of its request (RFC 9110, 15.2.1).
+    /// Asks the client to send the body of its request (RFC 9110, 15.2.1).
     Continue,
     /// Early hints, with these `Link` fields.
     Hints(&'a [String]),
 }
 
-/// Answers a request that was admitted, or refuses it. `ahead` takes what is known before the head.
+/// Answers an admitted request, or rejects it. `ahead` gets everything known before the head.
 pub(super) async fn answer(
     guest: &Guest,
     head: Parts,
@@ -111,7 +111,7 @@ pub(super) async fn answer(
     Answer { head, source, report }
 }
 
-/// Passes hints on, if there are some.
+/// Passes hints on, if there are any.
 fn hint(links: &[String], ahead: &mut (impl FnMut(Ahead<'_>) + Send)) {
     if !links.is_empty() {
         ahead(Ahead::Interim(Interim::Hints(links)));
@@ -140,7 +140,7 @@ async fn relayed(
     from_backend(OfBackend::new(coming, news, room), report, ahead).await
 }
 
-/// Has a response come, with a bell for its news, and gives its backend the request's body.
+/// Starts a response, with a bell for its events, and passes the request's body to its backend.
 fn begin(
     guest: &Guest,
     request: &Request,
@@ -157,7 +157,7 @@ fn begin(
     (coming, news)
 }
 
-/// The next head, and the source of its body if it is not here.
+/// The next head, and the source of its body unless it is complete.
 async fn from_backend(
     mut relay: OfBackend,
     report: &mut ResponseReport,
@@ -178,13 +178,13 @@ async fn from_backend(
                 }
                 return (*response, Some(Source::Backend(relay.into())));
             }
-            // Nothing else precedes a head, and no request over TCP is before its handshake.
+            // Nothing else precedes a head, and no TCP request arrives before the handshake is complete.
             Next::TooEarly | Next::Body(_) | Next::End(_) | Next::Broken(_) => {}
         }
     }
 }
 
-/// Gives the backend the body of a request, until the response is over.
+/// Passes the body of a request to the backend until the response is over.
 async fn feed(
     mut upload: impl Upload,
     later: Weak<Later>,
@@ -222,7 +222,7 @@ async fn feed(
         // The bell is gone, and with it the exchange.
         () = async { while over.changed().await.is_ok() {} } => false,
     };
-    // The end of a tunnel is the end of both directions.
+    // A tunnel's end is the end of both directions.
     if !is_over && !is_tunnel {
         upload.leave(&activity, false).await;
     }
@@ -235,7 +235,7 @@ fn end_upload(later: &Weak<Later>, trailers: &HeaderMap) {
     later.end_upload();
 }
 
-/// Waits for room, and gives the bytes; false: the response is over.
+/// Waits for room, and passes the bytes on. Returns `false` if the response is over.
 async fn give(later: &Weak<Later>, bytes: &[u8], mut news: Receiver<()>) -> bool {
     loop {
         let Some(later) = later.upgrade() else { return false };
@@ -250,7 +250,7 @@ async fn give(later: &Weak<Later>, bytes: &[u8], mut news: Receiver<()>) -> bool
     }
 }
 
-/// The head as the libraries take it.
+/// The head in the libraries' form.
 fn proper_head(response: &Response, is_here: bool, guest: &Guest) -> hyper::Response<()> {
     let mut head = hyper::Response::new(());
     *head.status_mut() = hyper::StatusCode::from_u16(response.status).unwrap_or_default();

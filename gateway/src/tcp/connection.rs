@@ -64,18 +64,19 @@ type Secure = SslStream<Gathering<Noted<Socket>>>;
 /// How a client begins.
 enum Entered {
     Safely(Secure, Arc<Outlet>),
-    /// It takes the port for one of plain HTTP.
+    /// A client that uses the port for plain HTTP.
     Plainly(TcpStream),
     Not,
 }
 
-/// Whether a client begins with a letter, as requests do, and no handshake (RFC 8446, 5.1).
+/// Whether a client's first byte is a letter, as in plain requests but no handshake (RFC 8446,
+/// 5.1).
 async fn is_plain(stream: &TcpStream) -> bool {
     let mut first = [0];
     stream.peek(&mut first).await.is_ok() && first[0].is_ascii_alphabetic()
 }
 
-/// Speaks the protocol that was negotiated. Returns which end closed the connection.
+/// Serves the negotiated protocol. Returns which end closed the connection.
 async fn speak(
     stream: Secure,
     outlet: &Outlet,
@@ -94,7 +95,7 @@ async fn speak(
         }
     };
     tokio::select! {
-        // A failure affects only the client, which is gone.
+        // A failure affects only the client, which has disconnected.
         _ = speaking => {}
         () = guest.activity.silence() => return "timeout",
     }

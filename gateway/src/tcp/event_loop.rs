@@ -1,4 +1,4 @@
-//! The connections over TCP, with their sockets. The first of their threads lets clients in.
+//! The connections over TCP, with their sockets. The first of their threads accepts clients.
 
 use super::activity::now;
 use super::handshakes;
@@ -28,7 +28,7 @@ use tokio::sync::mpsc::{self, channel};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-/// Where a server also listens, besides its UDP address.
+/// Where a server listens besides its UDP address.
 #[derive(Debug)]
 pub struct Listeners {
     /// For HTTP/2 and HTTP/1.1 over TLS.
@@ -42,10 +42,10 @@ pub struct Listeners {
 /// How the system sends over TCP.
 #[derive(Debug, Clone)]
 pub struct Sending {
-    /// Bytes of a connection that the system has and does not send yet: beyond them it takes no more (`TCP_NOTSENT_LOWAT`). They go
-    /// before responses that are more urgent.
+    /// Unsent bytes of a connection above which the system accepts no more (`TCP_NOTSENT_LOWAT`). They are sent before more urgent
+    /// responses.
     pub unsent_bytes: u32,
-    /// The system's name of a congestion control. `None`: the system's own.
+    /// The system's name of a congestion control. `None`: the system's default.
     pub congestion_control: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Sending {
         let socket = SockRef::from(listener);
         #[cfg(target_os = "linux")]
         {
-            // Without it the order is less strict, and the server serves.
+            // Without it, the order is less strict, but the server works.
             socket.set_tcp_notsent_lowat(self.unsent_bytes).ok();
             if let Some(name) = &self.congestion_control {
                 let set = socket.set_tcp_congestion(name.as_bytes());
@@ -73,7 +73,7 @@ impl Sending {
     }
 }
 
-/// Why a server does not serve over TCP.
+/// Why a server cannot serve over TCP.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum StartError {
@@ -82,12 +82,12 @@ pub enum StartError {
     #[error("{0}")]
     Tls(#[from] TlsError),
     #[error(
-        "TCP congestion control {0:?}: the system does not have it; use one of `sysctl net.ipv4.tcp_available_congestion_control`, or load it (`modprobe tcp_{0}`)"
+        "TCP congestion control {0:?}: the system does not have it; use one listed by `sysctl net.ipv4.tcp_available_congestion_control`, or load it (`modprobe tcp_{0}`)"
     )]
     CongestionControl(String),
 }
 
-/// The settings of connections that begin now.
+/// The settings for new connections.
 pub(super) struct Current {
     pub(super) site: Arc<dyn Site>,
     pub(super) options: Arc<Options>,
@@ -110,18 +110,18 @@ impl Current {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     Open,
-    /// Responses under way end.
+    /// Responses in progress end.
     Draining,
     /// Everything ends.
     Over,
 }
 
-/// Tells a task how far the server is.
+/// Tells a task the server's phase.
 #[derive(Clone)]
 pub(crate) struct News(watch::Receiver<Phase>);
 
 impl News {
-    /// Ends when the server is as far as this.
+    /// Ends when the server has reached this phase.
     pub(super) async fn reached(&mut self, phase: Phase) {
         // The sender lives as long as the thread.
         self.0.wait_for(|it| *it >= phase).await.ok();
@@ -141,8 +141,8 @@ struct TcpServer {
     first: Option<JoinHandle<()>>,
 }
 
-/// Serves the same over HTTP/2 and HTTP/1.1, too, on `threads` of its own, at least one. It is reloaded and ends with the server.
-/// The limits on connections hold for both together.
+/// Serves the same site over HTTP/2 and HTTP/1.1, on `threads` of its own, at least one. It reloads and ends with the server. The
+/// limits on connections apply to both together.
 pub fn serve_tcp(
     server: &mut Server,
     listeners: Listeners,
@@ -155,7 +155,7 @@ pub fn serve_tcp(
 }
 
 impl TcpServer {
-    /// Starts the threads, which share their clients and the ledger with other versions.
+    /// Starts the threads, which share their clients and the ledger with HTTP/3.
     fn start(
         listeners: Listeners,
         identity: &Identity,
@@ -179,9 +179,9 @@ impl TcpServer {
         let first = start(move || {
             first.block_on(hall.run(doors));
             ending.send_replace(Phase::Over);
-            // With its runtime, all that is under way on a thread ends.
+            // Dropping its runtime ends everything in progress on a thread.
             drop(first);
-            // One that has panicked has no more connections, either.
+            // A thread that has panicked has no more connections, either.
             for thread in further {
                 thread.join().ok();
             }
@@ -227,13 +227,13 @@ impl Drop for TcpServer {
     fn drop(&mut self) {
         self.reach(Phase::Over);
         if let Some(thread) = self.first.take() {
-            // If it has panicked, its connections are gone, too.
+            // If it has panicked, its connections have ended, too.
             thread.join().ok();
         }
     }
 }
 
-/// A socket that listens, and what its clients get.
+/// A listening socket, and the service for its clients.
 struct Door {
     listener: tokio::net::TcpListener,
     leads_to: Leads,
@@ -246,7 +246,7 @@ enum Leads {
     Elsewhere(u16),
 }
 
-/// The doors; plain HTTP leads to this port, or to the one at which the other listens.
+/// The doors. Plain HTTP redirects to this port, or to the port of the secure listener.
 fn doors(
     runtime: &Runtime,
     listeners: Listeners,
@@ -281,7 +281,7 @@ struct Hall {
 }
 
 impl Hall {
-    /// Lets clients in until the server drains, and waits for those that are in.
+    /// Accepts clients until the server drains, and waits for the accepted ones.
     async fn run(mut self, doors: Vec<Door>) {
         let (alive, mut over): (_, mpsc::Receiver<Infallible>) = channel(1);
         for door in doors {
@@ -303,13 +303,13 @@ impl Hall {
             };
             match came {
                 Ok((stream, client)) => self.let_in(stream, client, door.leads_to, &alive),
-                // A client that is gone already, or too many descriptors.
+                // The client has already disconnected, or descriptors have run out.
                 Err(_) => sleep(ACCEPT_PAUSE).await,
             }
         }
     }
 
-    /// Lets a client in. A client behind a proxy is known once the proxy has named it.
+    /// Accepts a client. A client behind a proxy is known once the proxy has named it.
     fn let_in(
         &self,
         stream: TcpStream,
@@ -336,7 +336,7 @@ impl Hall {
         });
     }
 
-    /// Gives a client a place, if there is one, and serves it when it is its turn.
+    /// Gives a client a slot, if there is one, and serves it when its turn comes.
     fn admit(
         &self,
         stream: TcpStream,
@@ -353,7 +353,7 @@ impl Hall {
         };
         let mut news = self.news.clone();
         let alive = alive.clone();
-        // Its events are to come to the thread that serves it.
+        // Its events must reach the thread that serves it.
         let Ok(stream) = stream.into_std() else { return };
         self.threads.serve(async move {
             let Ok(stream) = TcpStream::from_std(stream) else { return };
@@ -374,7 +374,7 @@ impl Hall {
         });
     }
 
-    /// A place for a client, and how long it waits for its turn to shake hands.
+    /// A slot for a client, and the time until its turn for the handshake.
     fn place(
         &self,
         client: IpAddr,

@@ -1,5 +1,5 @@
-//! The heads among the frames of HTTP/2 that a client sends (RFC 9113, 4.1 and 4.3), before the library decodes them, and what the
-//! client says about order. The library does not say which heads it refuses, nor what it keeps of one that goes on. It drops
+//! Observes the heads among a client's HTTP/2 frames (RFC 9113, 4.1 and 4.3) before the library decodes them, and the client's
+//! signals about order. The library reports neither which heads it rejects nor how much it keeps of an incomplete one. It drops
 //! priorities: the tree of RFC 7540, 5.3, and the frames of RFC 9218, 7.1.
 
 use crate::limits::{REFUSED_BYTES, SIGNAL_BYTES};
@@ -23,33 +23,33 @@ const HAS_PRIORITY: u8 = 32;
 /// Follows the bytes of a connection.
 #[derive(Debug)]
 pub(super) struct Frames {
-    /// Bytes to the end of the frame.
+    /// Bytes until the end of the frame.
     left: usize,
-    /// Its header, as far as it has come.
+    /// Its header, as far as it has arrived.
     header: Vec<u8>,
-    /// Whether it is a part of a head, and its last.
+    /// Whether it is part of a head, and whether it is the last part.
     part: Option<bool>,
     part_bytes: usize,
     /// The stream whose head is in progress.
     stream: u32,
-    /// The highest stream that has had one.
+    /// The highest stream that has had a head.
     last_stream: u32,
-    /// Bytes of the frames of a head that are here, while more of them come.
+    /// Bytes of the arrived frames of an incomplete head.
     unfinished_bytes: usize,
-    /// Bytes of whole heads of requests that nobody has asked for yet.
+    /// Bytes of complete heads whose requests have not been accepted yet.
     heads: BTreeMap<u32, usize>,
     trailer_bytes: usize,
-    /// The frame that says something about order, and the first bytes of its payload.
+    /// A frame about order, and the first bytes of its payload.
     signal_frame: Option<(SignalFrame, Vec<u8>)>,
     signals: Vec<Signal>,
-    /// The rule about order that the client has broken.
+    /// The client's violation of the rules about order.
     error: Option<Reason>,
 }
 
-/// A frame that says something about order.
+/// A frame about order.
 #[derive(Debug, Clone, Copy)]
 enum SignalFrame {
-    /// The place of the stream in the tree, which begins `behind` the first bytes.
+    /// The place of the stream in the tree, which follows `behind` bytes.
     Dependency {
         stream: u32,
         behind: usize,
@@ -77,7 +77,7 @@ impl Default for Frames {
 }
 
 impl Frames {
-    /// These bytes came.
+    /// Processes these bytes, which have arrived.
     pub(super) fn take(&mut self, mut bytes: &[u8]) {
         while let Some(first) = bytes.first() {
             if self.left > 0 {
@@ -102,12 +102,12 @@ impl Frames {
         }
     }
 
-    /// Bytes to the end of a frame, unless it is a part of a head.
+    /// Bytes until the end of a frame, unless it is part of a head.
     pub(super) fn payload_bytes(&self) -> usize {
         if self.part.is_none() { self.left } else { 0 }
     }
 
-    /// Bytes of a head that goes on.
+    /// Bytes of an incomplete head.
     pub(super) fn unfinished_bytes(&self) -> usize {
         self.unfinished_bytes
     }
@@ -117,7 +117,7 @@ impl Frames {
         self.heads.remove(&stream);
     }
 
-    /// The nuisances of the heads that the library has refused: it has decoded all bytes, and its requests were taken.
+    /// The nuisances of rejected heads: the library has decoded all bytes, and its requests were accepted.
     pub(super) fn refused(&mut self) -> u64 {
         let trailers = self.trailer_bytes / REFUSED_BYTES;
         self.trailer_bytes %= REFUSED_BYTES;
@@ -143,7 +143,7 @@ impl Frames {
         self.header.clear();
     }
 
-    /// The client's signals about order since this was last asked.
+    /// The client's signals about order since the last call.
     pub(super) fn signals(&mut self) -> std::vec::Drain<'_, Signal> {
         self.signals.drain(..)
     }
@@ -176,7 +176,7 @@ impl Frames {
     }
 }
 
-/// The bits of a stream in four bytes; the first bit says something else, or nothing.
+/// The bits of a stream in four bytes; the first bit has another meaning, or none.
 const STREAM_BITS: u32 = u32::MAX >> 1;
 
 fn signal_frame(kind: u8, flags: u8, stream: u32) -> Option<SignalFrame> {
@@ -191,7 +191,7 @@ fn signal_frame(kind: u8, flags: u8, stream: u32) -> Option<SignalFrame> {
 }
 
 impl SignalFrame {
-    /// The signal in it; `None`: it cannot be read.
+    /// The signal in it; `None` if it cannot be read.
     fn signal(self, payload: &[u8]) -> Result<Option<Signal>, Reason> {
         match self {
             Self::Dependency { stream, behind } => {
@@ -216,7 +216,7 @@ impl SignalFrame {
                     return Err(Reason::FRAME_SIZE_ERROR);
                 };
                 let stream = u32::from_be_bytes(*stream) & STREAM_BITS;
-                // Nothing is pushed, so streams of even numbers do not exist.
+                // Nothing is pushed, so even stream numbers do not exist.
                 if stream.is_multiple_of(2) {
                     return Err(Reason::PROTOCOL_ERROR);
                 }

@@ -1,5 +1,5 @@
-//! When a client that has connected shakes hands. It costs a thread of these connections half a millisecond. So one client with many
-//! connections waits, not all others; and handshakes of all clients take turns with what else the thread does.
+//! When a connected client may start its handshake, which costs a thread of these connections half a millisecond. A client with
+//! many connections waits, so that others need not; and handshakes of all clients alternate with the thread's other work.
 
 use crate::limits::NUISANCE_TURNS;
 use server::Limits;
@@ -7,8 +7,8 @@ use server::account::{Account, Charge};
 use server::limits::LOAD_NUISANCES;
 use std::time::{Duration, Instant};
 
-/// How long a client waits for its turn. `None`: for longer than a handshake may take. One whose heads were refused too often has a
-/// turn where others have [`NUISANCE_TURNS`].
+/// How long a client waits for its turn. `None`: longer than the handshake's deadline. A client whose heads were rejected too often
+/// has one turn where others have [`NUISANCE_TURNS`].
 pub(super) fn turn(account: &Account, limits: &Limits, now: Instant) -> Option<Duration> {
     let is_nuisance = account.lacks(Charge::RefusedHeads, LOAD_NUISANCES, limits, now);
     let turns = if is_nuisance { NUISANCE_TURNS } else { 1 };
@@ -29,7 +29,7 @@ mod tests {
         Account::new(ledger, Client::at(Some([192, 0, 2, last].into())))
     }
 
-    /// The waits in ms of connections of a client that come at this time.
+    /// The waits in ms of a client's connections that arrive at this time.
     fn waits(
         ledger: &Arc<Ledger>,
         limits: &Limits,

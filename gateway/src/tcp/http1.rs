@@ -27,10 +27,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::timeout;
 
-/// The least buffer that the library takes.
+/// The smallest buffer that the library accepts.
 const LEAST_BUFFER_BYTES: usize = 8 << 10;
 
-/// The body of a request. A connection of which one is not read to its end lingers.
+/// The body of a request. A connection lingers if one is not read to its end.
 struct Arriving {
     body: Incoming,
     has_ended: Arc<AtomicBool>,
@@ -61,7 +61,7 @@ impl Upload for Arriving {
         Ok(frame)
     }
 
-    /// A small body that is here can be read, so that the connection goes on. Reading would ask a client to send what it withholds.
+    /// Reads a small, complete body, so that the connection can continue. Reading would ask a client to send a withheld body.
     async fn leave(mut self, activity: &Arc<Activity>, is_withheld: bool) {
         let mut read_bytes = 0;
         let reading = async {
@@ -88,12 +88,12 @@ pub(super) fn builder(options: &Options) -> Builder {
         // The host field is one of them.
         .max_headers(HEAD_FIELDS + 1)
         .max_buf_size(head_bytes.max(LEAST_BUFFER_BYTES))
-        // Where there is none, as in answers of the library to what it cannot read.
+        // Some responses lack it, such as the library's answers to unreadable requests.
         .auto_date_header(options.wall_clock.is_some());
     builder
 }
 
-/// Answers the requests of a connection, one after another. A WebSocket is the last.
+/// Answers the requests of a connection, one after another. A WebSocket is the last one.
 pub(super) async fn speak<S>(stream: S, guest: &Guest, mut news: News) -> Result<(), hyper::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -142,7 +142,7 @@ async fn respond(
         let has_ended = Arc::clone(&upload.has_ended);
         let mut answer = answer(guest, head, held, upload, |_| {}).await;
         if !has_ended.load(Ordering::Relaxed) {
-            // Another request could not be distinguished from the rest of this one (RFC 9112, 9.3).
+            // A further request could not be distinguished from the rest of this one (RFC 9112, 9.3).
             answer.head.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         return response(answer, guest);
@@ -156,7 +156,7 @@ async fn respond(
     head.map(|()| Outgoing { pieces: None, report: None })
 }
 
-/// The response as the library takes it.
+/// The response in the library's form.
 fn response(answer: Answer, guest: &Guest) -> hyper::Response<Outgoing> {
     let Answer { head, source, mut report, .. } = answer;
     let pieces = if source.is_over() {
@@ -170,9 +170,9 @@ fn response(answer: Answer, guest: &Guest) -> hyper::Response<Outgoing> {
     head.map(|()| Outgoing { pieces, report: Some(report) })
 }
 
-/// The body of a response. The library takes it as fast as the client does.
+/// The body of a response. The library takes it at the client's pace.
 struct Outgoing {
-    /// The next part; `None`: nothing more.
+    /// The next piece; `None`: nothing more.
     pieces: Option<Receiver<Piece>>,
     /// `None`: a tunnel has it.
     report: Option<ResponseReport>,
@@ -180,10 +180,10 @@ struct Outgoing {
 
 enum Piece {
     Bytes(Bytes),
-    /// The last bytes, where the source knew that they are.
+    /// The last bytes, if the source knows that they are the last.
     Last(Bytes),
-    /// Nothing more but trailer fields, if there are some. The library sends them to clients that take them, behind chunks, and
-    /// only those that the head has named.
+    /// The end, with trailer fields if there are any. The library sends trailers only after chunks, only to clients that accept
+    /// them, and only if the head has named them.
     End(HeaderMap),
 }
 
@@ -205,7 +205,7 @@ impl Body for Outgoing {
             Some(Piece::Bytes(bytes) | Piece::Last(bytes)) => Frame::data(bytes),
             Some(Piece::End(trailers)) if trailers.is_empty() => return Poll::Ready(None),
             Some(Piece::End(trailers)) => Frame::trailers(trailers),
-            // A part must not look like the whole.
+            // A part must not look complete.
             None => return Poll::Ready(Some(Err(Broken))),
         };
         let bytes = frame.data_ref().map_or(0, Bytes::len);
@@ -222,8 +222,7 @@ impl Body for Outgoing {
     }
 }
 
-/// Brings the pieces of a body to where the library takes them. A client that takes none for the time of a stalled response is
-/// given up.
+/// Passes the pieces of a body to the library. Abandons a client that takes none within the stalled-response deadline.
 async fn send(mut source: Source, sender: Sender<Piece>, guest: Guest) {
     loop {
         let ready = tokio::select! {
@@ -243,10 +242,10 @@ async fn send(mut source: Source, sender: Sender<Piece>, guest: Guest) {
     }
 }
 
-/// The rest does not come. What came goes before the library learns that, and closes.
+/// The rest will not arrive. The bytes so far are sent before the library learns of it and closes.
 async fn flushed(sender: &Sender<Piece>, guest: &Guest) {
     tokio::select! {
-        // A client that takes nothing does not get it.
+        // A client that takes nothing does not get them.
         _ = timeout(guest.options.limits.stalled, guest.activity.flushed()) => {}
         () = sender.closed() => {}
     }
@@ -257,7 +256,7 @@ enum Sent {
     All,
 }
 
-/// Sends `count` bytes once the library takes some. `None`: the client is gone, or the rest does not come.
+/// Sends `count` bytes once the library takes some. `None`: the client has disconnected, or the rest will not arrive.
 async fn send_piece(
     source: &mut Source,
     count: usize,

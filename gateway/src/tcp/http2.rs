@@ -1,6 +1,6 @@
-//! HTTP/2 on one connection. hyper does not send interim responses, so this uses the library below it.
+//! HTTP/2 on one connection. hyper does not send interim responses, so this uses its underlying library directly.
 //!
-//! The library takes turns between the responses that have bytes, so it gets the bytes of one response at a time, in the order of the scheme
+//! The library alternates between responses with pending bytes, so it gets the bytes of one response at a time, in the scheme's order
 //! (`write_order.rs`).
 
 use super::activity::{Activity, now};
@@ -43,7 +43,7 @@ impl Upload for RecvStream {
         Ok(Some(Frame::data(bytes)))
     }
 
-    /// When it is dropped and the response has gone, its stream is reset (`NO_ERROR`; RFC 9113, 8.1).
+    /// If this is dropped after the response was sent, its stream is reset (`NO_ERROR`; RFC 9113, 8.1).
     async fn leave(self, activity: &Arc<Activity>, _: bool) {
         if !self.is_end_stream() {
             tokio::spawn(read_on(self, Arc::clone(activity)));
@@ -88,7 +88,7 @@ where
     }
 }
 
-/// Waits for the next request. The connection reads more once all are under way that came.
+/// Waits for the next request. The connection reads more once all received requests are in progress.
 async fn next_request<S>(
     connection: &mut Connection<S, Bytes>,
     intake: &Intake,
@@ -117,7 +117,7 @@ where
     .await
 }
 
-/// Has a task answer a request. Of one that is not admitted, nothing is kept.
+/// Starts a task that answers a request. A rejected request leaves nothing behind.
 fn begin(
     guest: &Guest,
     nuisances: &Arc<Nuisances>,
@@ -132,7 +132,7 @@ fn begin(
         nuisances.charge(Charge::RefusedHeads, LOAD_NUISANCES);
     }
     let (guest, nuisances) = (guest.clone(), Arc::clone(nuisances));
-    // In a box: a task is moved several times, and this one has kilobytes.
+    // In a box: a task is moved several times, and this one takes kilobytes.
     tokio::spawn(Box::pin(async move {
         if answer_one(&guest, request, held, respond, &writer, news).await == End::TakenBack {
             nuisances.charge(Charge::Nuisances, 1);
@@ -152,7 +152,7 @@ fn builder(options: &Options) -> Builder {
         .max_header_list_size(u32::try_from(head_bytes).unwrap_or(u32::MAX))
         .initial_window_size(window(limits.stream_receive_bytes))
         .initial_connection_window_size(window(limits.receive_bytes))
-        // A browser that leaves a page takes back as many at once.
+        // A browser that leaves a page cancels as many at once.
         .max_pending_accept_reset_streams(usize::try_from(limits.streams).unwrap_or(usize::MAX))
         .max_send_buffer_size(GATHERED_BYTES);
     if options.websockets {
@@ -167,7 +167,7 @@ const MOST_WINDOW: u32 = (1 << 31) - 1;
 /// How a response ended.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    /// The connection has it all, or will not get it.
+    /// The connection has all of it, or will not get it.
     Over,
     /// The client took its request back.
     TakenBack,
@@ -185,7 +185,7 @@ async fn answer_one(
     let respond = Mutex::new(respond);
     let ahead = |ahead: Ahead<'_>| match ahead {
         Ahead::Placed(request, response) => writer.place(request, response),
-        // It fails only if the client has taken the request back.
+        // It fails only if the client has cancelled the request.
         Ahead::Interim(it) => drop(locked(&respond).send_informational(interim(&it))),
     };
     let answer = tokio::select! {
@@ -226,7 +226,7 @@ fn interim(interim: &Interim<'_>) -> hyper::Response<()> {
     response
 }
 
-/// Sends a body piece by piece. A client that has no room for a piece for the time of a stalled response is given up.
+/// Sends a body piece by piece. Abandons a client that has no room for a piece within the stalled-response deadline.
 async fn send(
     mut stream: SendStream<Bytes>,
     mut source: Source,
@@ -262,25 +262,25 @@ fn reset(stream: &mut SendStream<Bytes>, reason: Reason) -> End {
     End::Over
 }
 
-/// The rest does not come. What came goes first, which the library would drop with the reset.
+/// The rest will not arrive. The bytes so far are sent first, because the library would drop them with the reset.
 async fn break_off(stream: &mut SendStream<Bytes>, guest: &Guest) -> End {
-    // A client that takes nothing does not get it.
+    // A client that takes nothing does not get them.
     timeout(guest.options.limits.stalled, guest.activity.flushed()).await.ok();
     reset(stream, Reason::INTERNAL_ERROR)
 }
 
-/// How far a body has come.
+/// The progress of a body.
 enum Sent {
     More,
     All,
-    /// The rest does not come.
+    /// The rest will not arrive.
     Broken,
     /// The client has had no room for too long.
     Overdue,
 }
 
-/// Sends `count` bytes as it is the response's turn and the client has room for them. They are read only then, so that those that wait
-/// take no memory.
+/// Sends `count` bytes when it is the response's turn and the client has room. It reads them only then, so that waiting responses take no
+/// memory.
 async fn send_piece(
     stream: &mut SendStream<Bytes>,
     source: &mut Source,
@@ -334,12 +334,12 @@ async fn send_piece(
     Ok(Sent::More)
 }
 
-/// The client does not want the response any more.
+/// The client has cancelled the response.
 fn taken_back(reset: Result<Reason, h2::Error>) -> h2::Error {
     reset.map_or_else(|it| it, h2::Error::from)
 }
 
-/// Ready when some bytes can go, or the client does not want them any more.
+/// Ready when some bytes can be sent, or the client has cancelled the response.
 fn poll_room(
     stream: &mut SendStream<Bytes>,
     context: &mut Context<'_>,
@@ -350,8 +350,8 @@ fn poll_room(
     stream.poll_capacity(context).map(|it| it.unwrap_or_else(|| Err(Reason::CANCEL.into())))
 }
 
-/// Charges the client for requests that it takes back after they were passed on, which cost the site an answer, and for those whose
-/// heads are refused after they were decoded.
+/// Charges the client for requests that it cancels after they were passed on, because they cost the site an answer, and for heads that are
+/// rejected after decoding.
 struct Nuisances {
     guest: Guest,
     too_many: Notify,

@@ -1,5 +1,5 @@
-//! The reading side of an HTTP/2 connection: a few bytes a turn, so that others have theirs, and so that its requests are counted before the
-//! library decodes more. A client whose heads have many fields, which take a thread long, has few turns.
+//! The reading side of an HTTP/2 connection. It reads a few bytes in each turn, so that other connections have theirs, and so that its
+//! requests are counted before the library decodes more. A client whose heads have many fields, which are expensive, gets fewer turns.
 
 use super::activity::now;
 use super::frames::Frames;
@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 use tokio::time::{Sleep, sleep};
 
-/// The bytes that were read, as far as they count.
+/// The bytes that were read, as far as they are charged.
 pub(super) struct Intake {
     account: Account,
     options: Arc<Options>,
@@ -30,20 +30,20 @@ struct State {
     frames: Frames,
     /// Bytes of this turn.
     bytes: usize,
-    /// The library has decoded all that came, and wants more.
+    /// The library has decoded all bytes and wants more.
     wants_more: bool,
-    /// For a head that has not come whole, and how many bytes of it are counted.
+    /// For an incomplete head, the number of its bytes that are charged.
     unfinished: Option<(usize, Share)>,
-    /// The client has used up what it may: the connection must end.
+    /// The client has used up its allowance: the connection must end.
     is_spent: bool,
-    /// Fields that the client has not paid for.
+    /// Fields for which the client has not yet been charged.
     owed_fields: usize,
     /// Until it has, nothing is read.
     rest: Option<Pin<Box<Sleep>>>,
 }
 
 impl Intake {
-    /// The client's signals about order go to `order`.
+    /// Creates an intake. The client's signals about order go to `order`.
     pub(super) fn new(
         account: Account,
         options: &Arc<Options>,
@@ -60,8 +60,8 @@ impl Intake {
         state.owed_fields += fields.saturating_sub(FREE_FIELDS);
     }
 
-    /// All requests that came are under way. What the heads count for that the library refused; `None`: a head that goes on takes
-    /// more memory than there is, or the client has sent more fields than it can pay for. The task is woken when the connection may read again.
+    /// All received requests are in progress. Returns the charge for heads that the library rejected. `None`: an incomplete head takes more
+    /// memory than is available, or the client has sent more fields than its allowance. Wakes the task when the connection may read again.
     pub(super) fn end_turn(&self, context: &mut Context<'_>) -> Option<u64> {
         let mut state = self.state();
         let refused = if state.wants_more { state.frames.refused() } else { 0 };
@@ -80,7 +80,7 @@ impl Intake {
         (!state.is_spent).then_some(refused)
     }
 
-    /// Why the connection must end: the client breaks the rules of the order's frames, which the library does not know.
+    /// Why the connection must end: the client violates the rules for order frames, which the library does not check.
     pub(super) fn error(&self) -> Option<Reason> {
         self.state().frames.error()
     }
@@ -110,13 +110,13 @@ impl Intake {
 }
 
 impl State {
-    /// How much may be read in this turn.
+    /// The number of bytes that may be read in this turn.
     fn left_bytes(&self) -> usize {
         let most = self.frames.payload_bytes().clamp(HEAD_TURN_BYTES, TURN_BYTES);
         most.saturating_sub(self.bytes)
     }
 
-    /// Whether the connection need not rest. Otherwise its task is woken after its rest, and `bytes` is a whole turn until then.
+    /// Whether the connection need not pause. Otherwise its task is woken after the pause, and `bytes` is a whole turn until then.
     fn is_rested(&mut self, context: &mut Context<'_>) -> bool {
         let is_over = self.rest.as_mut().is_none_or(|it| it.as_mut().poll(context).is_ready());
         if is_over {
@@ -128,7 +128,7 @@ impl State {
     }
 }
 
-/// A stream that is read by turns.
+/// A stream that is read in turns.
 pub(super) struct ByTurns<S> {
     stream: Take<S>,
     intake: Arc<Intake>,

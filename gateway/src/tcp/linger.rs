@@ -1,8 +1,8 @@
-//! Reading on after a response that came before the end of its request.
+//! Continues to read after a response that ended before its request.
 //!
-//! A client that still sends does not always look for the answer. A connection that is closed with bytes unread is reset, and a reset
-//! takes away what the client has not read yet (RFC 9112, 9.6). A stream of HTTP/2 that is reset too soon hides its response from some
-//! clients, such as curl 7.88. So the server reads for a while, and nginx does so for as long (`lingering_close`).
+//! A client that is still sending may not read the answer yet. Closing a connection with unread bytes resets it, and a reset
+//! discards data that the client has not read (RFC 9112, 9.6). Resetting an HTTP/2 stream too soon hides its response from some
+//! clients, such as curl 7.88. So the server keeps reading for a while, as long as nginx does (`lingering_close`).
 
 use super::activity::{Activity, now};
 use super::answer::Upload;
@@ -16,7 +16,7 @@ use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep, timeout};
 
-/// A stream that ends by closing its own direction, and reads on if the client may send more.
+/// A stream that ends by closing its own direction, and keeps reading if the client may send more.
 pub(super) struct Lingering<S> {
     stream: S,
     activity: Arc<Activity>,
@@ -27,7 +27,7 @@ pub(super) struct Lingering<S> {
 struct Rest {
     left_bytes: usize,
     until: Instant,
-    /// Ends when the client was silent for too long, or has had its time.
+    /// Ends when the client has been silent for too long, or at the deadline.
     end: Pin<Box<Sleep>>,
     buffer: Box<[u8]>,
 }
@@ -97,14 +97,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
             if !activity.may_send_more() {
                 return Poll::Ready(Ok(()));
             }
-            // It is under way as a response is.
+            // It counts as in progress, like a response.
             activity.asked(now());
         }
         rest.get_or_insert_with(Rest::new).poll(stream, activity, context).map(Ok)
     }
 }
 
-/// Reads a body that nobody wants, on a connection that goes on.
+/// Reads and discards a body, on a connection that continues.
 pub(super) async fn read_on(mut upload: impl Upload, activity: Arc<Activity>) {
     let mut left_bytes = LINGERING_BYTES;
     let reading = async {

@@ -1,5 +1,5 @@
-//! Answers to malformed requests of HTTP/2. The library resets their streams without a word, where the other versions say 400. So an
-//! answer goes before such a reset (RFC 9113, 8.1.1).
+//! Answers malformed HTTP/2 requests. The library resets their streams without an answer, while the other versions answer 400.
+//! So this inserts an answer before such a reset (RFC 9113, 8.1.1).
 
 use server::http_date::http_date;
 use std::collections::BTreeSet;
@@ -14,17 +14,17 @@ const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const END_STREAM_AND_HEADERS: u8 = 5;
 const PROTOCOL_ERROR: [u8; 4] = [0, 0, 0, 1];
-/// Streams that are remembered as answered. Older ones get no more answers.
+/// Streams recorded as answered. Older ones get no further answers.
 const REMEMBERED: usize = 256;
 
-/// A stream of HTTP/2 on which the library writes frames.
+/// A stream of HTTP/2 to which the library writes frames.
 pub(super) struct Answering<S> {
     stream: S,
     clock: Option<fn() -> SystemTime>,
-    /// Bytes of the last frame that are still to come.
+    /// Remaining bytes of the last frame.
     left: usize,
     answered: BTreeSet<u32>,
-    /// The last stream that is not remembered any more.
+    /// The last stream that is no longer recorded.
     forgotten: u32,
     /// Bytes before the next frame.
     answer: Vec<u8>,
@@ -54,7 +54,7 @@ impl<S> Answering<S> {
         Self { stream, clock, left: 0, answered, forgotten: 0, answer }
     }
 
-    /// How many of the bytes go before an answer, and the stream of that answer.
+    /// The number of bytes before an answer, and the stream of that answer.
     fn before_answer(&self, bytes: &[u8]) -> (usize, Option<u32>) {
         let mut offset = self.left;
         let mut begun = Vec::new();
@@ -74,11 +74,11 @@ impl<S> Answering<S> {
         (bytes.len(), None)
     }
 
-    /// The first `count` of the bytes have gone.
+    /// The first `count` bytes have been written.
     fn wrote(&mut self, bytes: &[u8], count: usize) {
         let mut offset = self.left;
         while offset < count {
-            // The library writes the head of a frame in one piece. If not, nothing more is known.
+            // The library writes a frame's head in one piece. If it did not, frames could no longer be followed.
             let Some(frame) = Frame::at(&bytes[offset..]) else {
                 self.left = usize::MAX;
                 return;
@@ -101,7 +101,7 @@ impl<S> Answering<S> {
     }
 }
 
-/// A whole response with status 400, in fields of the static table (RFC 7541, appendix A).
+/// A complete response with status 400, in fields of the static table (RFC 7541, appendix A).
 fn bad_request(stream: u32, clock: Option<fn() -> SystemTime>) -> Vec<u8> {
     let mut fields = b"\x8c\x0f\x27\x06utmost\x0f\x0d\x010".to_vec();
     if let Some(now) = clock {
@@ -194,7 +194,7 @@ mod tests {
         let answer = bad_request(5, None);
         let after = &all[before.len()..];
         assert_eq!(written(&all, all.len()).await, [&before, answer.as_slice(), after].concat());
-        // In pieces that divide frames behind their heads.
+        // In pieces that split frames after their heads.
         let first = head.len() + 20;
         let mut stream = Answering::new(Vec::new(), None);
         stream.write_all(&all[..first]).await.expect("taken");

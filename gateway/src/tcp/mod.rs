@@ -1,9 +1,9 @@
-//! HTTP/2 and HTTP/1.1 over TLS on the same port number, for clients that do not come over HTTP/3: a browser's first visit
-//! (`Alt-Svc` brings it to HTTP/3), command lines, crawlers, networks without UDP.
+//! HTTP/2 and HTTP/1.1 over TLS at the same port number, for clients that do not use HTTP/3: a browser's first visit (`Alt-Svc`
+//! leads it to HTTP/3), command lines, crawlers, and networks without UDP.
 //!
-//! As many threads as there are shards have these connections, each with an asynchronous runtime. They ask the same
-//! [`server::site::Site`] as the shards do. Over HTTP/2 the same schemes order the responses of a connection (`write_order.rs`); the
-//! transport is the system's, so a choice is as late as its socket allows.
+//! These connections have as many threads as there are shards, each with an asynchronous runtime. They use the same
+//! [`server::site::Site`] as the shards. Over HTTP/2, the same schemes order a connection's responses (`write_order.rs`); the system
+//! provides the transport, so a choice is only as late as its socket allows.
 
 mod activity;
 mod answer;

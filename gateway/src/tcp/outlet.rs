@@ -1,4 +1,4 @@
-//! The socket of a connection, which also says whether the system takes more at once.
+//! The socket of a connection, which can also report whether the system accepts more at the moment.
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::SockRef;
@@ -13,27 +13,28 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-/// The writing half of a socket, and how many bytes wait before it.
+/// The writing half of a socket, and the number of bytes that wait for it.
 pub(super) struct Outlet {
     half: OwnedWriteHalf,
     unsent_bytes: Arc<AtomicUsize>,
 }
 
 impl Outlet {
-    /// Bytes in TLS that the system does not have yet.
+    /// TLS bytes that the system does not have yet.
     pub(super) fn unsent_bytes(&self) -> usize {
         self.unsent_bytes.load(Ordering::Relaxed)
     }
 
-    /// Where TLS says it.
+    /// The counter that TLS updates.
     pub(super) fn count(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.unsent_bytes)
     }
 
-    /// Ready if the system takes more now. The runtime alone does not know: it remembers that the system once took something.
+    /// Ready if the system accepts more now. The runtime alone cannot tell, because it only remembers that the system
+    /// accepted something earlier.
     pub(super) fn poll_writable(&self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            // What has failed is for the next write to say.
+            // The next write reports the failure.
             if ready!(self.socket().poll_write_ready(context)).is_err() {
                 return Poll::Ready(());
             }

@@ -1,14 +1,14 @@
-//! The header by which a proxy says whose a connection is: the PROXY protocol, version 2.
+//! The header in which a proxy states the client of a connection: the PROXY protocol, version 2.
 
 use crate::limits::PROXY_HEADER_BYTES;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
-/// The signature, the command, the family of addresses, and the length of what follows.
+/// The signature, the command, the address family, and the length of the rest.
 const HEAD_BYTES: usize = 16;
 
-/// The client of a connection of `proxy`, whose header is read. `None`: there is no proper one.
+/// Reads the header from `proxy` and returns the client. `None`: the header is invalid.
 pub(super) async fn client(
     stream: &mut (impl AsyncRead + Unpin),
     proxy: SocketAddr,
@@ -31,7 +31,7 @@ pub(super) async fn client(
             let (ip, ports) = (rest.first_chunk::<16>()?, rest.get(32..34)?);
             Some((Ipv6Addr::from(*ip), port(ports)).into())
         }
-        // The proxy itself asks, to see whether this server is well, or its client has no address of IP.
+        // The proxy itself is the client, as in health checks, or the client has no IP address.
         (0x20 | 0x21, _) => Some(proxy),
         _ => None,
     }

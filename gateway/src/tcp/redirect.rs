@@ -1,4 +1,4 @@
-//! Plain HTTP, which says only that the site is elsewhere.
+//! Plain HTTP, which only redirects to HTTPS.
 
 use super::activity::{Activity, Noted, now};
 use super::event_loop::{Current, News, Phase};
@@ -21,9 +21,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 
-/// The response to plain HTTP at the port of HTTPS.
+/// The response to plain HTTP at the HTTPS port.
 const WRONG_PORT: &str =
-    "This port speaks HTTPS. Ask for the same address with https:// in place of http://.\n";
+    "This port serves HTTPS. Request the same address with https:// instead of http://.\n";
 
 /// Redirects a client to `https` at this port.
 pub(super) async fn serve(
@@ -40,7 +40,7 @@ pub(super) async fn serve(
     answer_one(stream, &current, news, answer).await;
 }
 
-/// Tells a client that this is the port of HTTPS.
+/// Tells a client that this is the HTTPS port.
 pub(super) async fn refuse(stream: TcpStream, current: &Current, news: News) {
     let answer = |_: Parts| {
         let mut response = Response::new(Full::from(WRONG_PORT));
@@ -74,14 +74,14 @@ async fn answer_one(
     let mut builder = builder(&current.options);
     let connection = pin!(builder.keep_alive(false).serve_connection(stream, service));
     tokio::select! {
-        // A failure affects only the client, which is gone.
+        // A failure affects only the client, which has disconnected.
         _ = connection => {}
         () = activity.silence() => {}
         () = news.reached(Phase::Draining) => {}
     }
 }
 
-/// Where the same is over HTTPS. A host that the site does not have is not passed on to.
+/// The HTTPS URL of the same resource. Hosts that the site does not have are not redirected.
 fn redirection(
     head: Parts,
     client: IpAddr,

@@ -1,4 +1,4 @@
-//! Requests of HTTP/1 and HTTP/2 as a site sees them, under the same rules as requests of HTTP/3.
+//! Converts HTTP/1 and HTTP/2 requests to the site's form, under the same rules as HTTP/3 requests.
 
 use super::tunnel::is_wanted;
 use crate::upstream::{WEBSOCKET, has_member};
@@ -14,8 +14,8 @@ use server::site::{Protocol, Request};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-/// The request of a head, and the status that answers it if it is not a proper one. `local` is where it came; `websockets`: clients
-/// may ask for them.
+/// The request with this head, or the status that answers an invalid one. `local` is the address where it arrived; `websockets`:
+/// clients may request them.
 pub(super) fn request(
     mut head: Parts,
     client: IpAddr,
@@ -30,7 +30,7 @@ pub(super) fn request(
     };
     let is_websocket = websockets && is_wanted(&head);
     let wrong = wrong_status(&head.headers, protocol);
-    // A client of HTTP/1.0 need not name the host: it asks the server it has connected to.
+    // An HTTP/1.0 client need not name the host: it means the server that it is connected to.
     let is_hostless = protocol == Protocol::Http10 && !head.headers.contains_key(HOST);
     let local = is_hostless.then(|| SocketAddr::new(local.ip(), local.port()).to_string());
     let is_host_said = protocol != Protocol::Http2 && head.uri.authority().is_some();
@@ -50,7 +50,7 @@ pub(super) fn request(
     (request.not_proven_fresh(false), wrong.or(is_malformed.then_some(400)))
 }
 
-/// The status that answers a head for what HTTP/3 does not have.
+/// The status that answers a head with features that HTTP/3 lacks.
 fn wrong_status(fields: &HeaderMap, protocol: Protocol) -> Option<u16> {
     if has_too_many_fields(fields) {
         Some(431)
@@ -61,25 +61,24 @@ fn wrong_status(fields: &HeaderMap, protocol: Protocol) -> Option<u16> {
     }
 }
 
-/// Whether a head is refused for the number of its fields.
+/// Whether a head is rejected for its number of fields.
 pub(super) fn has_too_many_fields(fields: &HeaderMap) -> bool {
     fields.len() > HEAD_FIELDS
 }
 
-/// Whether the body has a transfer coding that the library does not take off, so that it would be passed on in it (RFC
-/// 9112, 6.1).
+/// Whether the body has a transfer coding that the library does not remove, so that it would be passed on encoded (RFC 9112, 6.1).
 fn has_unknown_coding(fields: &HeaderMap) -> bool {
     let mut codings = fields.get_all(TRANSFER_ENCODING).iter();
     let is_chunked = |it: &HeaderValue| it.as_bytes().eq_ignore_ascii_case(b"chunked");
     codings.next().is_some_and(|it| !is_chunked(it) || codings.next().is_some())
 }
 
-/// Whether a request of HTTP/1.1 does not have exactly one `Host` field (RFC 9112, 3.2).
+/// Whether an HTTP/1.1 request does not have exactly one `Host` field (RFC 9112, 3.2).
 fn has_wrong_hosts(fields: &HeaderMap, protocol: Protocol) -> bool {
     protocol == Protocol::Http11 && fields.get_all(HOST).iter().count() != 1
 }
 
-/// The pseudo-header fields as HTTP/3 has them. `local`: the host, if no other is named.
+/// The pseudo-header fields in the form of HTTP/3. `local`: the default host.
 fn pseudo<'a>(head: &'a Parts, local: Option<&'a str>) -> Vec<Line<'a>> {
     let mut fields = vec![(":method", head.method.as_str())];
     let extended = head.extensions.get::<Extended>();
@@ -93,12 +92,12 @@ fn pseudo<'a>(head: &'a Parts, local: Option<&'a str>) -> Vec<Line<'a>> {
     fields.into_iter().map(|(name, value)| (name, value.as_bytes())).collect()
 }
 
-/// The fields without the connection's. `is_host_said`: the target of the request says the host in place of the field (RFC
-/// 9112, 3.2.2).
+/// The fields without connection-specific ones. `is_host_said`: the request target names the host instead of the field (RFC 9112,
+/// 3.2.2).
 fn regular(mut fields: HeaderMap, is_host_said: bool) -> HeaderMap {
     let is_hop_by_hop = is_hop_by_hop(&fields);
     let is_passed = |name: &str| !is_hop_by_hop(name) && (!is_host_said || name != HOST);
-    // The only thing that HTTP/3's `te` says (RFC 9110, 10.1.4).
+    // The only value of `te` in HTTP/3 (RFC 9110, 10.1.4).
     let takes_trailers = has_member(&fields, &TE, "trailers");
     if !fields.keys().all(|it| is_passed(it.as_str())) {
         fields = kept(&fields, is_passed).collect();

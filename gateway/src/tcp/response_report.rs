@@ -7,11 +7,11 @@ use server::site::Request;
 use server::{Event, Observers};
 use std::sync::Arc;
 
-/// A response under way. When it is dropped, the observers learn of it.
+/// A response in progress. Dropping it notifies the observers.
 pub(super) struct ResponseReport {
     pub(super) observers: Observers,
     watched: Option<Watched>,
-    /// Bytes of the body, if its head says that.
+    /// Bytes of the body, if its head states them.
     length: Option<u64>,
     is_tunnel: bool,
     activity: Arc<Activity>,
@@ -41,7 +41,7 @@ impl ResponseReport {
         }
     }
 
-    /// The head of a response with a body goes.
+    /// The head of a response with a body is sent.
     pub(super) fn head(&mut self, fields: &HeaderMap) {
         let length = fields.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok());
         self.length = length.and_then(|it| it.parse().ok());
@@ -56,12 +56,13 @@ impl ResponseReport {
         }
     }
 
-    /// Whether the upload and the source carry a WebSocket on.
+    /// Whether the upload and the source now carry a WebSocket.
     pub(super) fn is_tunnel(&self) -> bool {
         self.is_tunnel
     }
 
-    /// The connection has taken `bytes` of the body. After all that its head says, the libraries do not ask for its end.
+    /// The connection has taken `bytes` of the body. The libraries do not request the end once they have the stated
+    /// length.
     pub(super) fn took(&mut self, bytes: usize) {
         if let Some(watched) = &mut self.watched {
             watched.answered.bytes += bytes as u64;

@@ -1,7 +1,7 @@
-//! How responses get to the system: in few records of TLS, and those in few calls.
+//! Passes responses to the system in few TLS records, and these in few system calls.
 //!
-//! The library of HTTP/2 writes the head of a frame and its payload apart, and flushes after each frame. TLS makes a record of each
-//! write, and each record would be a call of the system, which costs more than to encrypt it.
+//! The HTTP/2 library writes a frame's head and payload separately, and flushes after each frame. TLS makes a record of each
+//! write, and each record would be a system call, which costs more than encrypting it.
 
 use crate::limits::{GATHERED_BYTES, RECORD_BYTES};
 use std::io::{self, ErrorKind, IoSlice};
@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A stream below TLS whose bytes wait until they are flushed or many.
+/// A stream below TLS that collects bytes until a flush or until there are many.
 pub(super) struct Gathering<S> {
     stream: S,
     gathered: Vec<u8>,
-    /// How much of it the system has.
+    /// How many of them the system has.
     sent: usize,
-    /// Where it is said how many bytes wait.
+    /// The counter of waiting bytes.
     unsent_bytes: Arc<AtomicUsize>,
 }
 
@@ -26,7 +26,7 @@ impl<S: AsyncWrite + Unpin> Gathering<S> {
         Self { stream, gathered: Vec::new(), sent: 0, unsent_bytes }
     }
 
-    /// Ready when nothing waits. The memory goes back, because most connections are idle.
+    /// Ready when nothing waits. Frees the memory, because most connections are idle.
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.sent < self.gathered.len() {
             let rest = &self.gathered[self.sent..];
@@ -79,14 +79,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gathering<S> {
     }
 }
 
-/// A stream above TLS on which the library of HTTP/2 writes: what it gives at once is one write, and what it flushes goes when it
-/// has written no more in its next turn.
+/// A stream above TLS to which the HTTP/2 library writes. It joins consecutive writes, and delays a flush until the library writes
+/// nothing more in its next turn.
 pub(super) struct Joining<S> {
     stream: S,
     unflushed: Unflushed,
 }
 
-/// Whether there is something to flush, and since when. A turn of the library begins with a read.
+/// Whether a flush is pending, and since when. A turn of the library begins with a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unflushed {
     Nothing,
@@ -113,7 +113,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Joining<S> {
         Poll::Ready(Ok(count))
     }
 
-    /// The bytes that fit into a record.
+    /// Writes the bytes that fit into a record.
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use std::task::{Wake, Waker};
 
-    /// Notes what it takes, as long as there is room.
+    /// Records what it accepts, as long as there is room.
     #[derive(Default)]
     struct System {
         writes: Vec<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! The body of a response, piece by piece, as it is ready.
+//! The body of a response, piece by piece, as it becomes ready.
 
 use super::activity::now;
 use super::waiting::{Room, Waiting};
@@ -10,7 +10,7 @@ use server::site::{Availability, Body, Response};
 use tokio::sync::watch::Receiver;
 use tokio::time::sleep_until;
 
-/// Where the bytes of a response come from.
+/// The source of a response's bytes.
 pub(super) enum Source {
     /// The site has them.
     Site(Box<OfSite>),
@@ -18,15 +18,15 @@ pub(super) enum Source {
     Backend(Box<OfBackend>),
 }
 
-/// The output of a backend, with a notification of news.
+/// The output of a backend, with a notification of events.
 pub(super) struct OfBackend {
     pub(super) coming: Coming,
     pub(super) news: Receiver<()>,
-    /// For what waits of it.
+    /// The room for its waiting bytes.
     _room: Room,
-    /// Bytes that have arrived and are not taken.
+    /// Bytes that have arrived and were not taken yet.
     come: Bytes,
-    /// The trailer fields, which come with the end.
+    /// The trailer fields, which arrive with the end.
     trailers: HeaderMap,
 }
 
@@ -38,9 +38,9 @@ pub(super) struct OfSite {
     offset: u64,
 }
 
-/// The rest of a body does not come: a file has become shorter, or a backend has broken off.
+/// The rest of a body will not arrive: a file has become shorter, or a backend has disconnected.
 #[derive(Debug, thiserror::Error)]
-#[error("the rest of the body does not come")]
+#[error("the rest of the body does not arrive")]
 pub(super) struct Broken;
 
 impl Source {
@@ -49,14 +49,14 @@ impl Source {
         Self::of(Response::default())
     }
 
-    /// The body of a response that was asked for now.
+    /// The body of a response that was requested now.
     pub(super) fn of(response: Response) -> Self {
         let availability = Availability::new(&response, now());
         let shared = response.body.shared();
         Self::Site(Box::new(OfSite { body: response.body, shared, availability, offset: 0 }))
     }
 
-    /// Waits until the head may go.
+    /// Waits until the head may be sent.
     pub(super) async fn head(&self) {
         if let Self::Site(it) = self
             && let Some(first) = it.availability.times().next().filter(|it| *it > now())
@@ -65,7 +65,7 @@ impl Source {
         }
     }
 
-    /// Whether there is nothing more of it, as far as that is known.
+    /// Whether nothing more follows, as far as is known.
     pub(super) fn is_over(&self) -> bool {
         match self {
             Self::Site(it) => it.offset >= it.body.bytes(),
@@ -81,7 +81,7 @@ impl Source {
         }
     }
 
-    /// The trailer fields, once all of the body is taken; empty if there are none.
+    /// The trailer fields, after the whole body was taken; empty if there are none.
     pub(super) fn trailers(&mut self) -> HeaderMap {
         match self {
             Self::Site(_) => HeaderMap::new(),
@@ -89,7 +89,7 @@ impl Source {
         }
     }
 
-    /// Takes at most `most` of the bytes that are ready, once there is room for them.
+    /// Takes at most `most` of the ready bytes, once there is room for them.
     pub(super) async fn take(&mut self, most: usize, waiting: &Waiting) -> Result<Bytes, Broken> {
         match self {
             Self::Site(it) => it.take(most, waiting).await,
@@ -121,7 +121,7 @@ impl OfBackend {
 }
 
 impl OfSite {
-    /// How much is ready, at most a piece.
+    /// The number of ready bytes, at most a piece.
     async fn piece(&self) -> usize {
         if self.offset >= self.body.bytes() {
             return 0;
@@ -147,7 +147,7 @@ impl OfSite {
         Ok(bytes)
     }
 
-    /// Waits until there is more; how much there is then in all.
+    /// Waits until there is more, and returns the new total.
     async fn ready(&self) -> u64 {
         loop {
             let now = now();

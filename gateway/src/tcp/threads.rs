@@ -1,5 +1,5 @@
-//! The threads of the connections over TCP. A connection stays on the one that had the fewest when it came. So a client with many
-//! connections is on all threads, and can use all of them; what it is charged is one account, whichever thread serves it.
+//! The threads of the connections over TCP. A connection stays on the thread that had the fewest when it arrived. So a client
+//! with many connections is on all threads, and can use all of them; but it has one account, whichever thread serves it.
 
 use super::event_loop::{News, Phase};
 use crate::limits::TURN_TASKS;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 use tokio::runtime::{Builder as RuntimeBuilder, Handle, Runtime};
 
-/// Where connections go.
+/// The threads, for distributing connections.
 #[derive(Clone)]
 pub(super) struct Threads(Arc<[Arc<Thread>]>);
 
@@ -31,7 +31,7 @@ impl Threads {
         self.0.iter().map(|it| it.open.load(Ordering::SeqCst)).sum()
     }
 
-    /// Serves a connection on the thread that has the fewest.
+    /// Serves a connection on the thread with the fewest.
     pub(super) fn serve(&self, connection: impl Future<Output = ()> + Send + 'static) {
         let fewest = self.0.iter().min_by_key(|it| it.open.load(Ordering::SeqCst));
         let Some(thread) = fewest else { return };
@@ -69,7 +69,7 @@ pub(super) fn start(work: impl FnOnce() + Send + 'static) -> io::Result<JoinHand
     Builder::new().name("tcp".to_owned()).spawn(work)
 }
 
-/// Starts a thread that serves what it gets until everything ends.
+/// Starts a thread that serves its connections until the server ends.
 pub(super) fn start_further(runtime: Runtime, mut news: News) -> io::Result<JoinHandle<()>> {
     start(move || runtime.block_on(news.reached(Phase::Over)))
 }

@@ -1,4 +1,4 @@
-//! WebSockets of clients that come over HTTP/1.1: the connection leaves HTTP after the answer 101 (RFC 6455, 4).
+//! WebSockets of HTTP/1.1 clients: the connection leaves HTTP after the answer 101 (RFC 6455, 4).
 
 use super::activity::Activity;
 use super::answer::{Answer, Guest, Upload};
@@ -23,7 +23,7 @@ use tokio::time::timeout;
 
 type Stream = ReadHalf<TokioIo<Upgraded>>;
 
-/// Whether a request of HTTP/1.1 asks for a WebSocket (RFC 6455, 4.2.1).
+/// Whether an HTTP/1.1 request is for a WebSocket (RFC 6455, 4.2.1).
 pub(super) fn is_wanted(head: &Parts) -> bool {
     let fields = &head.headers;
     head.method == Method::GET
@@ -33,7 +33,7 @@ pub(super) fn is_wanted(head: &Parts) -> bool {
         && fields.contains_key(SEC_WEBSOCKET_KEY)
 }
 
-/// A request for a WebSocket that waits for its answer.
+/// A WebSocket request that waits for its answer.
 pub(super) struct Entrance {
     switched: OnUpgrade,
     accept: String,
@@ -56,7 +56,7 @@ pub(super) struct Tunnel {
 }
 
 impl Entrance {
-    /// For a request that asks for a WebSocket.
+    /// Prepares a request for a WebSocket.
     pub(super) fn of(head: &mut Parts) -> Option<(Self, Inbound)> {
         let switched = head.extensions.remove::<OnUpgrade>().filter(|_| is_wanted(head))?;
         let key = head.headers.get(SEC_WEBSOCKET_KEY).and_then(|it| it.to_str().ok());
@@ -87,7 +87,7 @@ impl Upload for Inbound {
             self.stream = (&mut self.awaited).await.ok();
             self.buffer = vec![0; PIECE_BYTES];
         }
-        // There is no tunnel: the client has nothing more to say.
+        // There is no tunnel, so the client can send nothing more.
         let Some(stream) = &mut self.stream else { return pending().await };
         let count = stream.read(&mut self.buffer).await.map_err(drop)?;
         let bytes = Bytes::copy_from_slice(&self.buffer[..count]);
@@ -98,7 +98,7 @@ impl Upload for Inbound {
 }
 
 impl Tunnel {
-    /// Carries the tunnel to its end. It ends with the server, too.
+    /// Carries the tunnel's bytes until it ends, at the latest when the server does.
     pub(super) async fn run(self, guest: &Guest, mut news: News) {
         let Self { switched, stream, source, report } = self;
         // The client is gone.
@@ -112,7 +112,7 @@ impl Tunnel {
     }
 }
 
-/// Sends the backend's bytes. A client that takes nothing for the time of a stalled response is given up.
+/// Sends the backend's bytes. Abandons a client that takes nothing within the stalled-response deadline.
 async fn send(
     mut stream: impl AsyncWrite + Unpin,
     mut source: Source,

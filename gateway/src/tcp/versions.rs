@@ -1,4 +1,5 @@
-//! Later minor versions of HTTP/1, which mean the latest that is known (RFC 9110, 2.5). The library refuses them.
+//! Maps later minor versions of HTTP/1 to the latest known one (RFC 9110, 2.5), because the library rejects
+//! them.
 
 use super::activity::Activity;
 use std::pin::Pin;
@@ -9,19 +10,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// The text before the minor version in the first line of a request.
 const BEFORE: &[u8] = b" HTTP/1.";
 
-/// A stream of HTTP/1 on which each request that follows another's response is of version 1.1 at most.
+/// A stream of HTTP/1 that limits the version of every request after the first response to 1.1.
 pub(super) struct OneVersion<S> {
     stream: S,
     activity: Arc<Activity>,
     line: Line,
-    /// The requests before the one whose first line was read last.
+    /// The number of requests before the one whose first line was read last.
     asked: usize,
 }
 
-/// The first line of a request, as far as it has come.
+/// The first line of a request, as far as it has arrived.
 #[derive(Debug, Clone, Copy)]
 enum Line {
-    /// How much of [`BEFORE`] its last bytes are.
+    /// The length of the prefix of [`BEFORE`] that its last bytes match.
     Comes(usize),
     Over,
 }
@@ -33,7 +34,7 @@ impl<S> OneVersion<S> {
 }
 
 impl Line {
-    /// Takes what came, and changes a minor version that is not known.
+    /// Processes arrived bytes, and changes an unknown minor version.
     fn take(&mut self, bytes: &mut [u8]) {
         for byte in bytes {
             let Self::Comes(found) = *self else { return };

@@ -1,7 +1,7 @@
 //! Bytes that wait in memory for slow clients over TCP, and their limit.
 //!
-//! A connection has room for a few pieces of files. It may always have one, and further ones as long as its client is within
-//! its share of what all may hold. Files that are in memory anyway do not count.
+//! A connection has room for a few pieces of files. It may always have one, and further ones while its client is within
+//! its share of the total. Files that are in memory anyway do not count.
 
 use crate::limits::{RECORD_BYTES, WAITING_PIECES};
 use bytes::Bytes;
@@ -10,18 +10,18 @@ use server::limits::RELAYED_BYTES;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Bytes that may wait for one connection.
+/// The bytes that may wait for one connection.
 #[derive(Debug)]
 pub(super) struct Waiting {
     account: Account,
     pieces: Arc<Semaphore>,
-    /// The piece that it may always have.
+    /// The piece that is always allowed.
     piece: Arc<Semaphore>,
-    /// The response of a backend that it may always have.
+    /// The backend's response that is always allowed.
     relay: Arc<Semaphore>,
 }
 
-/// Room for something, until this is dropped.
+/// Room for some bytes, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Room {
     _piece: Option<OwnedSemaphorePermit>,
@@ -52,7 +52,7 @@ impl Waiting {
         Room { _piece: piece, _sure: sure, _share: share }
     }
 
-    /// Room for what a backend brings of a response before its client takes it, if there is some.
+    /// Room for a backend's bytes before the client takes them, if available.
     pub(super) fn relayed(&self) -> Option<Room> {
         let sure = Arc::clone(&self.relay).try_acquire_owned().ok();
         let share = match sure {
@@ -64,7 +64,7 @@ impl Waiting {
 }
 
 impl Room {
-    /// These bytes take the room until the last of them is gone.
+    /// Ties the room to these bytes, until the last of them is dropped.
     pub(super) fn holds(self, bytes: Vec<u8>) -> Bytes {
         Bytes::from_owner(Filled { bytes, _room: self })
     }
@@ -95,7 +95,7 @@ mod tests {
         Waiting::new(Account::new(ledger, Client::at(Some([192, 0, 2, last].into()))))
     }
 
-    /// The room that there is now.
+    /// The room that is available now.
     fn now(waiting: &Waiting) -> Option<Room> {
         match pin!(waiting.room()).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(room) => Some(room),

@@ -1,8 +1,8 @@
-//! Which response of an HTTP/2 connection writes next, decided as late as the system allows.
+//! Decides which response of an HTTP/2 connection writes next, as late as the system allows.
 //!
-//! The library and the system do not give bytes back. So a response waits for its turn with every piece, and a turn comes only
-//! when earlier bytes have left this process, and the system has few that it has not sent (`TCP_NOTSENT_LOWAT`). The scheduler, the
-//! signals and the operator's directives are the same as over HTTP/3.
+//! Bytes in the library and the system cannot be taken back. So a response waits for its turn with every piece, and a turn comes only
+//! when earlier bytes have left this process and the system has few unsent ones (`TCP_NOTSENT_LOWAT`). The scheduler, the signals and
+//! the operator's directives are the same as over HTTP/3.
 
 use super::activity::now;
 use super::outlet::Outlet;
@@ -32,16 +32,16 @@ struct State {
     log: Option<QlogStreamer>,
     order: Order,
     signals: SignalUse,
-    /// Bytes that may be written before the system is asked again.
+    /// Bytes that may be written before the system is polled again.
     room_bytes: usize,
-    /// The responses that have had turns in this room.
+    /// The responses that have had turns with this room.
     turns: TurnsOfRoom,
-    /// How often in a row the system took more as soon as it was asked.
+    /// How often in a row the system accepted more immediately.
     prompt: u32,
     responses: BTreeMap<StreamId, Progress>,
     /// The last stream with a request.
     last: Option<StreamId>,
-    /// Priorities of requests that have not come, or whose responses are not placed yet: they follow the field (RFC 9218, 7.1).
+    /// Priorities of requests that have not arrived, or whose responses are not placed yet; they override the field (RFC 9218, 7.1).
     early_updates: BTreeMap<StreamId, Signal>,
     /// The task that writes to the system.
     connection: Waker,
@@ -53,10 +53,10 @@ struct Progress {
     /// The scheduler knows it.
     is_placed: bool,
     directive: Option<Priority>,
-    /// The task that waits for its turn, and for how many bytes.
+    /// The task that waits for its turn.
     waits: Option<Waker>,
     wanted_bytes: usize,
-    /// Its turn has come: how many bytes it may write.
+    /// The bytes that it may write, if its turn has come.
     granted_bytes: Option<usize>,
     is_ready: bool,
     /// Whether it is or can become a download.
@@ -65,8 +65,8 @@ struct Progress {
     begun: Option<Instant>,
 }
 
-/// The turns since the system was last asked. The library takes turns of its own between responses that have several frames in it,
-/// so after a second piece of a response, others wait until the library has none.
+/// The turns since the system was last polled. The library itself alternates between responses that have several frames in it, so
+/// after a second piece of a response, others wait until the library is empty.
 #[derive(Default)]
 struct TurnsOfRoom {
     to: Vec<StreamId>,
@@ -74,7 +74,7 @@ struct TurnsOfRoom {
 }
 
 impl TurnsOfRoom {
-    /// Whether a turn of `next` can follow, which it then does.
+    /// Whether a turn of `next` can follow; if so, records it.
     fn is_followed_by(&mut self, next: StreamId) -> bool {
         if self.again.is_some_and(|it| it != next) {
             return false;
@@ -98,7 +98,7 @@ enum Download {
 }
 
 impl WriteOrder {
-    /// The order is logged, if there is a log, and so is what goes in it.
+    /// Creates an order, which is logged together with its events if there is a log.
     pub(super) fn new(options: &Arc<Options>, mut log: Option<QlogStreamer>) -> Arc<Self> {
         let mut order = Order::new(&options.scheme, log.as_mut());
         order.settle();
@@ -117,12 +117,12 @@ impl WriteOrder {
         Arc::new(Self { options: Arc::clone(options), state: Mutex::new(state) })
     }
 
-    /// The client says something about order.
+    /// The client has sent a signal about order.
     pub(super) fn signalled(&self, signal: Signal) {
         self.state().signalled(signal);
     }
 
-    /// A request has come on `stream`.
+    /// A request has arrived on `stream`.
     pub(super) fn begin(self: &Arc<Self>, stream: StreamId) -> Writer {
         let mut state = self.state();
         state.last = state.last.max(Some(stream));
@@ -130,7 +130,7 @@ impl WriteOrder {
         Writer { stream, order: Arc::clone(self) }
     }
 
-    /// Gives responses their turns if the system takes more. Otherwise the task is woken when it does.
+    /// Gives responses their turns if the system accepts more. Otherwise wakes the task when it does.
     pub(super) fn make_room(&self, outlet: &Outlet, context: &mut Context<'_>) {
         let mut state = self.state();
         state.connection.clone_from(context.waker());
@@ -143,7 +143,7 @@ impl WriteOrder {
             return;
         }
         state.prompt = state.prompt.saturating_add(1);
-        // A system that takes all at once sends it at once, and each call has its price.
+        // A system that accepts everything at once also sends it at once, and each call is expensive.
         state.room_bytes = if state.prompt > PROMPT_ROOMS { GATHERED_BYTES } else { PIECE_BYTES };
         state.turns = TurnsOfRoom::default();
         state.grant();
@@ -182,7 +182,7 @@ impl State {
         }
     }
 
-    /// A page has its own scheme and use of signals, which begin with its document, if nothing else is under way.
+    /// Begins a page, which has its own scheme and use of signals from its document on, if nothing else is in progress.
     fn begin_page(&mut self, response: &Response, options: &Options) {
         if self.responses.values().any(|it| it.is_placed) {
             return;
@@ -202,7 +202,7 @@ impl State {
         }
     }
 
-    /// How many of `wanted_bytes` the response may write, if it is its turn.
+    /// The number of `wanted_bytes` that the response may write, if it is its turn.
     fn turn(
         &mut self,
         stream: StreamId,
@@ -220,8 +220,8 @@ impl State {
         progress.granted_bytes.map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Gives responses their turns, as long as there is room. They are woken in their order, and all before the connection, which then
-    /// writes what they give it at once.
+    /// Gives responses their turns, as long as there is room. Wakes them in order, and all before the connection, which then writes
+    /// all their bytes at once.
     fn grant(&mut self) {
         while let Some(next) = self.order.pick() {
             if self.room_bytes == 0 {
@@ -240,7 +240,7 @@ impl State {
             progress.waits.take().iter().for_each(Waker::wake_by_ref);
             let left = self.room_bytes - bytes;
             self.room_bytes = if left < LEAST_PIECE_BYTES { 0 } else { left };
-            // One that may have more goes on before others do.
+            // A response that may write more continues before others.
             if self.room_bytes == 0 || bytes == PIECE_BYTES {
                 return;
             }
@@ -248,7 +248,7 @@ impl State {
         }
     }
 
-    /// Whether a response has a turn that it has not used.
+    /// Whether a response has an unused turn.
     fn is_writing(&self) -> bool {
         self.responses.values().any(|it| it.granted_bytes.is_some())
     }
@@ -319,7 +319,7 @@ impl Writer {
         }
     }
 
-    /// Waits for the response's turn to write some of `wanted_bytes`; how many it may.
+    /// Waits for the response's turn to write some of `wanted_bytes`; returns how many.
     pub(super) async fn turn(&self, wanted_bytes: usize) -> usize {
         poll_fn(|context| self.order.state().turn(self.stream, wanted_bytes, context)).await
     }
@@ -329,7 +329,7 @@ impl Writer {
         self.order.state().wrote(self.stream, bytes, ends, self.order.options.downloads);
     }
 
-    /// Its head goes; `ends`: nothing follows.
+    /// Its head is sent; `ends`: nothing follows.
     pub(super) fn head(&self, head: &hyper::Response<()>, ends: bool) {
         let mut state = self.order.state();
         let Some(log) = &mut state.log else { return };
@@ -343,12 +343,12 @@ impl Writer {
         }
     }
 
-    /// It cannot write now, so others do.
+    /// It cannot write now, so others may.
     pub(super) fn rest(&self) {
         self.order.state().rest(self.stream);
     }
 
-    /// Waits for something without which it cannot write.
+    /// Waits for something that it needs before it can write.
     pub(super) async fn resting<T>(&self, wait: impl Future<Output = T>) -> T {
         let mut wait = pin!(wait);
         poll_fn(|context| {
@@ -362,7 +362,7 @@ impl Writer {
     }
 }
 
-/// The events of a server's log over HTTP/2. The client writes the same.
+/// The events of a server's log over HTTP/2. The client's log uses the same.
 const CREATED: &str = "http2:frame_created";
 const PARSED: &str = "http2:frame_parsed";
 

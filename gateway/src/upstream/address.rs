@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Where a backend is: `http://HOST[:PORT]` or `https://HOST[:PORT]`.
+/// The address of a backend: `http://HOST[:PORT]` or `https://HOST[:PORT]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     authority: String,
@@ -20,13 +20,13 @@ pub struct Address {
 pub struct AddressError(String);
 
 impl Address {
-    /// The same, with a file (PEM) of the certificate authorities that may vouch for the backend, in place of the system's.
+    /// The same, with a file (PEM) of the backend's certificate authorities, in place of the system's.
     #[must_use]
     pub fn trusting(self, ca: Option<PathBuf>) -> Self {
         Self { ca, ..self }
     }
 
-    /// The same, for a backend that gets WebSockets, too, or not.
+    /// The same, for a backend that supports WebSockets or does not.
     #[must_use]
     pub fn taking_websockets(self, takes_websockets: bool) -> Self {
         Self { takes_websockets, ..self }
@@ -37,13 +37,13 @@ impl Address {
         self.takes_websockets
     }
 
-    /// The same, with its texts compressed on their way, or not.
+    /// The same, with or without compression of its texts.
     #[must_use]
     pub fn compressed(self, is_compressed: bool) -> Self {
         Self { is_compressed, ..self }
     }
 
-    /// Whether its texts are compressed on their way.
+    /// Whether its texts are compressed.
     pub(super) fn is_compressed(&self) -> bool {
         self.is_compressed
     }
@@ -57,7 +57,7 @@ impl Address {
         self.ca.as_deref()
     }
 
-    /// The name or the address of the host; an IPv6 address without brackets.
+    /// The name or the IP address of the host; an IPv6 address without brackets.
     pub(super) fn host(&self) -> &str {
         let host = http3::host(&self.authority);
         host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(host)

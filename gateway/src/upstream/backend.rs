@@ -1,4 +1,4 @@
-//! The thread of a backend: it runs the tasks that carry exchanges out.
+//! The thread of a backend: it runs the tasks of exchanges.
 
 use super::address::Address;
 use super::carrier::Carrier;
@@ -13,23 +13,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 
-/// Threads that look up names, which the system does one at a time.
+/// Threads for name resolution; each resolves one name at a time.
 const NAME_THREADS: usize = 2;
 
 pub(super) struct Backend {
-    /// As many requests as there are places are in it at most.
+    /// The arrivals; at most as many as there are slots.
     arrivals: UnboundedSender<Arrival>,
     places: Arc<Slots>,
-    /// Places of WebSockets, which last long.
+    /// Slots of WebSockets, which last long.
     tunnels: Arc<Slots>,
-    /// How many requests came.
+    /// The number of requests so far.
     count: AtomicU64,
 }
 
 type Arrival = (BackendRequest, Place);
 
 impl Backend {
-    /// Starts the thread. When this is dropped, it ends after the exchanges that are under way.
+    /// Starts the thread. When this is dropped, the thread ends after the exchanges in progress.
     pub(super) fn start(
         address: &Address,
         limits: &UpstreamLimits,
@@ -48,7 +48,7 @@ impl Backend {
         Ok(Self { arrivals, places, tunnels, count: AtomicU64::new(0) })
     }
 
-    /// Takes a request; false: too many wait.
+    /// Accepts a request. Returns `false` if too many wait.
     pub(super) fn take(&self, backend_request: BackendRequest) -> bool {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let places = if backend_request.request.is_tunnel { &self.tunnels } else { &self.places };

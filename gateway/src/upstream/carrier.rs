@@ -1,4 +1,4 @@
-//! Carries out one exchange after another: asks the backend and passes on what it answers.
+//! Carries out one exchange after another: forwards the request and passes on the backend's answer.
 
 mod tunnel;
 
@@ -33,14 +33,14 @@ pub(super) struct Carrier {
     address: Address,
     connections: Arc<Connections>,
     limits: UpstreamLimits,
-    /// The places of requests whose bodies are still to come, which may last long.
+    /// The slots of requests with incomplete bodies, which may last long.
     unended: Arc<Slots>,
-    /// The places of requests that last long: their number says nothing about how busy the backend is.
+    /// The slots of long-lasting requests: their number does not show how busy the backend is.
     slow: Arc<Slots>,
     troubles: Mutex<Troubles>,
 }
 
-/// How much of a request's body is here.
+/// How much of a request's body has arrived.
 enum Gathered {
     Whole,
     /// A buffer is full of it.
@@ -63,7 +63,7 @@ impl Carrier {
         Arc::new(Self { address, connections, limits, unended, slow, troubles })
     }
 
-    /// Carries an exchange out, or ends it.
+    /// Carries out an exchange, or ends it.
     pub(super) async fn carry(self: Arc<Self>, backend_request: BackendRequest, mut place: Place) {
         let BackendRequest { request, exchange } = &backend_request;
         let end = tokio::select! {
@@ -96,7 +96,7 @@ impl Carrier {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the backend and passes on what it answers; returns the trailer fields at the end.
+    /// Forwards the request and passes on the answer; returns the trailer fields at the end.
     async fn carry_out(
         &self,
         backend_request: &BackendRequest,
@@ -122,14 +122,15 @@ impl Carrier {
         exchange.answer(head);
         let body = self.pass_on(exchange, response.into_body(), encoding);
         let trailers = self.await_within(most, body, place).await??;
-        // A backend that expects no body there takes it for the next request, which would be another client's.
+        // A backend that does not expect a body would take it for the next request, possibly another client's.
         if !(expects_no_body(request) && exchange.has_body()) {
             self.connections.keep(connection).await;
         }
         Ok(trailers)
     }
 
-    /// Waits for a part of an exchange. If it lasts longer than this, the exchange steps aside, or otherwise makes way for others.
+    /// Waits for a part of an exchange. If that takes longer than `within`, the exchange moves to another slot, or yields to
+    /// others.
     async fn await_within<T>(
         &self,
         most: Duration,
@@ -146,7 +147,7 @@ impl Carrier {
         }
     }
 
-    /// Waits a moment for the request's body: one that is here wholly goes on with its length and its trailer fields.
+    /// Waits a moment for the request's body. A complete body is forwarded with its length and its trailer fields.
     async fn gather(&self, exchange: &Exchange) -> Gathered {
         if exchange.is_tunnel {
             return Gathered::Whole;
@@ -167,7 +168,7 @@ impl Carrier {
         let (mut connection, is_reused) = self.connections.get().await?;
         match self.ask(&mut connection, backend_request, is_whole, None).await {
             Ok(response) => Ok((response, connection)),
-            // The backend may have closed a reused connection while the request was on its way.
+            // The backend may have closed a reused connection while the request was in transit.
             Err(it)
                 if is_reused && (!it.was_sent || is_repeatable(backend_request, &it.trouble)) =>
             {
@@ -248,7 +249,7 @@ async fn silence(exchange: &Exchange, most: Duration) {
     loop {
         let before = turns;
         let change = poll_fn(|it: &mut Context<'_>| exchange.poll_turns(before, it));
-        // A client that is too slow is the matter of the upload.
+        // The upload handles a client that is too slow.
         turns = if before.awaits_client {
             change.await
         } else if let Ok(turns) = timeout(most, change).await {
@@ -259,7 +260,7 @@ async fn silence(exchange: &Exchange, most: Duration) {
     }
 }
 
-/// Ends when the backend has taken nothing of the request's body for `most`, with who is too slow.
+/// Ends when the backend has taken nothing of the request's body for `most`; returns which end is too slow.
 async fn standstill(exchange: &Exchange, most: Duration) -> BackendFailure {
     let mut turns = exchange.turns();
     while let Ok(next) = timeout(most, poll_fn(|it| exchange.poll_turns(turns, it))).await {
@@ -275,26 +276,26 @@ fn now() -> std::time::Instant {
     Instant::now().into_std()
 }
 
-/// Whether asking twice does no harm (RFC 9110, 9.2.1).
+/// Whether the request can safely be repeated (RFC 9110, 9.2.1).
 fn is_repeatable(backend_request: &BackendRequest, trouble: &BackendFailure) -> bool {
     expects_no_body(&backend_request.request)
         && !backend_request.exchange.has_body()
         && matches!(trouble, BackendFailure::Improper(_))
 }
 
-/// Whether a body of the request has no meaning (RFC 9110, 9.3.1 and 9.3.2). It is passed on all the same.
+/// Whether a body of the request has no defined meaning (RFC 9110, 9.3.1 and 9.3.2). It is passed on all the same.
 fn expects_no_body(request: &Outbound) -> bool {
     matches!(request.method.as_str(), "GET" | "HEAD")
 }
 
-/// A failure of features that this server does not pass on.
+/// Rejects features that this server does not pass on.
 fn check(response: &HttpResponse) -> Result<(), BackendFailure> {
     let improper = |cause: &str| Err(BackendFailure::Improper(cause.to_owned()));
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return improper("it switches protocols");
     }
     check_size(response)?;
-    // The body would be passed on still encoded, and no field would say so.
+    // The body would be passed on encoded, without a field that states it.
     let mut codings = response.headers().get_all(header::TRANSFER_ENCODING).iter();
     if codings.any(|it| !it.as_bytes().eq_ignore_ascii_case(b"chunked")) {
         return improper("a transfer coding other than chunked");
@@ -309,13 +310,13 @@ fn check_size(response: &HttpResponse) -> Result<(), BackendFailure> {
     Err(BackendFailure::Improper(format!("its head has more than {BACKEND_FIELDS} fields")))
 }
 
-/// Whether a response says that it goes on and on.
+/// Whether a response is an endless stream.
 fn streams(response: &HttpResponse) -> bool {
     let mime = response.headers().get(header::CONTENT_TYPE);
     mime.is_some_and(|it| it.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// The trailer fields that go on.
+/// The trailer fields that are passed on.
 fn checked(fields: &HeaderMap) -> Result<HeaderMap, BackendFailure> {
     let large = || BackendFailure::Improper(format!("more than {TRAILER_BYTES} bytes of trailers"));
     trailers::of_response(fields).ok_or_else(large)

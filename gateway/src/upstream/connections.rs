@@ -1,7 +1,7 @@
 //! Connections to a backend: opened, kept for the next request, shared if they are HTTP/2.
 //!
-//! A pool that chooses connections by the requested host would open one for each host that clients think of. All requests
-//! here go to one address, whatever host they name.
+//! A pool that selects connections by host would open one for each host name that clients invent. Here all requests
+//! go to one address, whatever host they name.
 
 use super::address::Address;
 use super::http2::{self, Http2};
@@ -27,13 +27,13 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_boring::{HandshakeError, SslStream};
 
-/// Idle connections are not reused after this time: the backend may just be closing them.
+/// Idle connections are not reused after this time, because the backend may be closing them.
 const KEPT_FOR: Duration = Duration::from_secs(3);
-/// The protocols that are offered by ALPN, in the order of preference.
+/// The protocols that are offered in ALPN, in order of preference.
 const PROTOCOLS: &[u8] = b"\x02h2\x08http/1.1";
 /// The same for a connection that becomes a tunnel.
 const ONLY_HTTP1: &[u8] = b"\x08http/1.1";
-/// The least buffer that the HTTP library takes.
+/// The smallest buffer that the HTTP library accepts.
 const LEAST_BUFFER_BYTES: usize = 8 << 10;
 
 /// Why the connections of a backend cannot be set up.
@@ -54,23 +54,23 @@ pub(super) struct Connections {
     tls: Option<SslConnector>,
     limits: UpstreamLimits,
     kept: Mutex<Kept>,
-    /// Held while a connection is opened that others may be able to share.
+    /// Held while opening a connection that others may be able to share.
     opening: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct Kept {
-    /// Idle since these times, the latest last.
+    /// Idle connections with the time since when, the latest last.
     http1: Vec<(http1::SendRequest<Upload>, Instant)>,
-    /// A further one is opened only when the others have as many requests as their backend takes at once.
+    /// A further one is opened only if the others have as many requests as their backend allows.
     http2: Vec<Http2>,
-    /// The backend chose HTTP/1.1, so that connections are not shared.
+    /// The backend chose HTTP/1.1, so connections are not shared.
     speaks_http1: bool,
-    /// A task looks for connections that were idle for too long.
+    /// Whether a task closes connections that were idle for too long.
     is_watched: bool,
 }
 
-/// A connection that can take a request.
+/// A connection that can carry a request.
 pub(super) enum Connection {
     Http1(http1::SendRequest<Upload>),
     Http2(Http2),
@@ -87,7 +87,7 @@ impl Connection {
         matches!(self, Self::Http2(_))
     }
 
-    /// Sends the request of `exchange`, which learns of interim responses.
+    /// Sends the request of `exchange`, which gets the interim responses.
     pub(super) async fn send(
         &mut self,
         mut request: Request<Upload>,
@@ -114,7 +114,7 @@ impl Connection {
 }
 
 impl Body {
-    /// The length, if the backend says it.
+    /// The length, if the backend states it.
     pub(super) fn length(&self) -> Option<u64> {
         match self {
             Self::Http1(body) => body.size_hint().exact(),
@@ -122,7 +122,7 @@ impl Body {
         }
     }
 
-    /// The next bytes, or the trailer fields behind them; `None` at the end.
+    /// The next bytes, or the trailer fields after them; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Frame<Bytes>>, BackendFailure> {
         loop {
             let frame = match self {
@@ -149,7 +149,7 @@ impl Connections {
         }))
     }
 
-    /// A connection, and whether it served requests before.
+    /// A connection, and whether it has carried requests before.
     pub(super) async fn get(&self) -> Result<(Connection, bool), BackendFailure> {
         if let Some(connection) = self.kept().take() {
             return Ok((connection, true));
@@ -170,7 +170,7 @@ impl Connections {
         self.in_time(self.connect()).await
     }
 
-    /// A new connection of HTTP/1.1, which can become a tunnel.
+    /// A new HTTP/1.1 connection, which can become a tunnel.
     pub(super) async fn open_http1(&self) -> Result<Connection, BackendFailure> {
         self.in_time(async {
             let stream = self.stream().await?;
@@ -184,7 +184,7 @@ impl Connections {
 
     /// Keeps a connection whose response has ended.
     pub(super) async fn keep(self: &Arc<Self>, connection: Connection) {
-        // One of HTTP/2 is kept from the beginning.
+        // An HTTP/2 connection is kept from the beginning.
         let Connection::Http1(mut sender) = connection else { return };
         match poll_fn(|it| Poll::Ready(sender.poll_ready(it))).await {
             Poll::Ready(Ok(())) => self.keep_http1(sender),
@@ -255,7 +255,7 @@ impl Connections {
         Ok(Stream::new(stream))
     }
 
-    /// The stream over TLS, by one of these protocols.
+    /// The TLS stream, with one of these protocols.
     async fn secured(
         &self,
         tls: &SslConnector,
@@ -280,14 +280,14 @@ impl Connections {
             .handshake(TokioIo::new(stream))
             .await
             .map_err(|it| BackendFailure::improper(&it))?;
-        // The request under way gets its failure.
+        // The request in progress gets the failure.
         tokio::spawn(connection.with_upgrades());
         Ok(Connection::Http1(sender))
     }
 }
 
 impl Kept {
-    /// A connection that can take a request.
+    /// A connection that can carry a request.
     fn take(&mut self) -> Option<Connection> {
         self.http2.retain(Http2::is_usable);
         if let Some(shared) = self.http2.iter().find(|it| it.has_room()) {
@@ -314,8 +314,7 @@ fn untrusted(error: &HandshakeError<Stream>) -> BackendFailure {
     let verdict = error.ssl().map(SslRef::verify_result);
     BackendFailure::Unreachable(match verdict {
         Some(Err(why)) => format!(
-            "its certificate is not trusted ({why}): it must name the host of the address, and come from a CA of the \
-             system or of `upstream_ca` (--upstream-ca)"
+            "its certificate is not trusted ({why}): it must name the host of the address, and be issued by a CA of the system or of `upstream_ca` (--upstream-ca)"
         ),
         _ => format!("TLS: {error}"),
     })

@@ -1,4 +1,4 @@
-//! Compresses the texts of a backend on their way.
+//! Compresses a backend's texts in transit.
 
 use super::fields::Outbound;
 use crate::limits::{COMPRESSIBLE_BYTES, ENCODER_BYTES};
@@ -24,8 +24,8 @@ pub(super) struct Encoding {
 }
 
 impl Encoding {
-    /// Compresses the response to a request from now on, if that is of use and the client has room. Its head says so, or that
-    /// another client may get it compressed.
+    /// Starts compressing the response to a request, if that is useful and the client's memory allows it. Marks the head as
+    /// compressed, or as possibly compressed for other clients.
     pub(super) fn begin(request: &Outbound, head: &mut Response, now: Instant) -> Option<Self> {
         if request.method == "HEAD" || !is_compressible(head) {
             return None;
@@ -44,10 +44,10 @@ impl Encoding {
         Some(Self { encoder, account, limits, _room: room })
     }
 
-    /// The bytes that stand for these and all before.
+    /// The output for these bytes and all before.
     pub(super) fn encoded(&mut self, bytes: &[u8], now: Instant) -> io::Result<Vec<u8>> {
         let (charge, count) = (Charge::Compression, bytes.len() as u64);
-        // Who has begun goes on, and others wait for longer.
+        // A response that has begun continues, and others wait longer.
         self.account.borrow(charge, count, Duration::MAX, &self.limits, now);
         self.encoder.encoded(bytes)
     }
@@ -73,7 +73,7 @@ fn is_compressible(head: &Response) -> bool {
         && !matches!(head.status, 204 | 206 | 304)
 }
 
-/// Says the coding. The tag is of other bytes now (RFC 9110, 8.8.1).
+/// Sets the coding. The tag must change with the bytes (RFC 9110, 8.8.1).
 fn describe(headers: &mut HeaderMap, coding: Coding) {
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     headers.remove(CONTENT_LENGTH);

@@ -1,4 +1,4 @@
-//! Header fields on their way through a gateway (RFC 9110, 7.6; RFC 9114, 4.2).
+//! Header fields that pass through a gateway (RFC 9110, 7.6; RFC 9114, 4.2).
 
 use super::upload::Upload;
 use hyper::header::{
@@ -15,11 +15,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The request as the backend gets it.
+/// The request in the form for the backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outbound {
     pub(super) method: String,
-    /// The host that was asked for, perhaps with a port.
+    /// The requested host, perhaps with a port.
     pub(super) authority: String,
     /// Path and query.
     pub(super) path: String,
@@ -27,24 +27,25 @@ pub(super) struct Outbound {
     pub(super) fields: HeaderMap,
     /// It opens a WebSocket.
     pub(super) is_tunnel: bool,
-    /// The length of the body, if the client says it.
+    /// The length of the body, if the client states it.
     pub(super) length: Option<u64>,
-    /// The client in whose share of the places it is.
+    /// The client whose share of the slots it uses.
     pub(super) client: Client,
-    /// The share of the memory for all that the fields take.
+    /// The shared memory that the fields use.
     pub(super) held: Held,
 }
 
-/// A request on its way to the backend, and the exchange that has its body and takes its response.
+/// A request for the backend, and the exchange with its body and its response.
 pub(super) struct BackendRequest {
     pub(super) request: Outbound,
     pub(super) exchange: Arc<Exchange>,
 }
 
-/// The request for the backend. It keeps the host that the client asked for. `is_tunnel`: it opens a WebSocket.
+/// The request in the form for the backend. It keeps the host that the client requested. `is_tunnel`: it opens a
+/// WebSocket.
 pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
     let client = request.client;
-    // This server shakes hands with either end.
+    // This server performs the handshake with each end.
     let is_shaking = |name: &str| is_tunnel && name == "sec-websocket-key";
     let passes = |name: &str| passes(name) && !is_shaking(name);
     let mut fields: HeaderMap = kept(&request.fields, passes).collect();
@@ -56,7 +57,7 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
         fields.append(TE, HeaderValue::from_static("trailers"));
     }
     let named = HeaderName::from_static;
-    // RFC 8470, 5.1: the backend may want to be asked again when the handshake is complete.
+    // RFC 8470, 5.1: the backend may want the request repeated after the handshake.
     if request.early && request.field("early-data").is_none() {
         fields.append(named("early-data"), HeaderValue::from_static("1"));
     }
@@ -66,21 +67,20 @@ pub(super) fn outbound(request: &Request, is_tunnel: bool) -> Outbound {
     add(&mut fields, [(named("x-forwarded-host"), request.authority.as_str())]);
     fields.append(named("x-forwarded-proto"), HeaderValue::from_static("https"));
     Outbound {
-        // Over HTTP/1.1, a GET asks for another protocol (RFC 6455, 4.1).
+        // Over HTTP/1.1, a GET requests another protocol (RFC 6455, 4.1).
         method: if is_tunnel { "GET".to_owned() } else { request.method.clone() },
         authority: request.authority.clone(),
         path: request.path.clone(),
         fields,
         is_tunnel,
         length: request.field("content-length").and_then(|it| it.parse().ok()),
-        // Senders of early data have not proven an address, so all of them share the places of one client.
+        // Senders of early data have not proven an address, so all of them share one client's slots.
         client: Client::at(client.filter(|_| !request.early)),
         held: request.held.clone(),
     }
 }
 
-/// The request as the HTTP library takes it. If the body `is_whole`, its length is known. A client may stand still for
-/// `idle`.
+/// The request in the HTTP library's form. If the body `is_whole`, its length is known. A client may pause for `idle`.
 pub(super) fn request(
     backend_request: &BackendRequest,
     is_http2: bool,
@@ -113,7 +113,7 @@ pub(super) fn request(
     if !trailers.is_empty() {
         request = request.header(TRAILER, &trailers);
     }
-    // A wrong request has none; its mistake is reported with the body.
+    // An invalid request has no fields; the body reports the mistake.
     if let Some(fields) = request.headers_mut() {
         fields.extend(kept(&asked.fields, |it| it != TRAILER || trailers.is_empty()));
     }
@@ -122,14 +122,14 @@ pub(super) fn request(
     if let Some(length) = length.filter(|it| *it > 0 || states_length) {
         request = request.header(CONTENT_LENGTH, length);
     }
-    // The library takes it that these methods have no body, unless the head says so.
+    // The library assumes that these methods have no body, unless the head states otherwise.
     if !is_http2 && length.is_none() && matches!(asked.method.as_str(), "GET" | "HEAD") {
         request = request.header(TRANSFER_ENCODING, "chunked");
     }
     request.body(Upload::new(exchange, length, idle)).map_err(|it| unsayable(&it))
 }
 
-/// The fields of a backend's response that the client gets; `length` is the length of the body, if it is known.
+/// The fields of a backend's response for the client; `length` is the length of the body, if known.
 pub(super) fn inbound(fields: &HeaderMap, version: Version, length: Option<u64>) -> HeaderMap {
     let is_own = |name: &str| matches!(name, "content-length" | "via" | "server" | "alt-svc");
     let is_hop_by_hop = is_hop_by_hop(fields);

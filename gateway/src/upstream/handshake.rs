@@ -9,7 +9,7 @@ use hyper::header::{
 use ring::rand::{SecureRandom, SystemRandom};
 use server::site::BackendFailure;
 
-/// The protocol's name where a request asks for it.
+/// The protocol's name in requests for it.
 pub const WEBSOCKET: &str = "websocket";
 
 /// The text that a server appends to a key, to show that it knows WebSocket (RFC 6455, 1.3).
@@ -24,12 +24,12 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// One with this key.
+    /// A handshake with this key.
     pub fn with(key: [u8; KEY_BYTES]) -> Self {
         Self { key: encode_block(&key) }
     }
 
-    /// One with a random key.
+    /// A handshake with a random key.
     pub fn new() -> Result<Self, BackendFailure> {
         let mut key = [0; KEY_BYTES];
         let unsayable = |_| BackendFailure::Unsayable("the system has no randomness".to_owned());
@@ -37,7 +37,7 @@ impl Handshake {
         Ok(Self::with(key))
     }
 
-    /// The fields by which a request asks to switch.
+    /// Adds the fields with which a request asks for the switch.
     pub fn ask(&self, fields: &mut HeaderMap) {
         fields.insert(CONNECTION, HeaderValue::from_static("upgrade"));
         fields.insert(UPGRADE, HeaderValue::from_static(WEBSOCKET));
@@ -46,7 +46,7 @@ impl Handshake {
         }
     }
 
-    /// Checks the fields of the response that switches (RFC 6455, 4.1).
+    /// Checks the fields of the switching response (RFC 6455, 4.1).
     pub fn check(&self, fields: &HeaderMap) -> Result<(), BackendFailure> {
         let answer = fields.get(SEC_WEBSOCKET_ACCEPT).map(HeaderValue::as_bytes);
         if !has_member(fields, &UPGRADE, WEBSOCKET) || !has_member(fields, &CONNECTION, "upgrade") {

@@ -1,5 +1,5 @@
-//! Connections of HTTP/2 to a backend. hyper does not report the interim responses of HTTP/2, so this uses the library below
-//! it.
+//! HTTP/2 connections to a backend. hyper does not report HTTP/2's interim responses, so this uses its underlying
+//! library directly.
 
 use super::unanswered::Unanswered;
 use super::upload::Upload;
@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-/// How long a backend may be silent before it must show that it is alive, and how long that may take.
+/// How long a backend may be silent before it must prove that it is alive, and the deadline for that.
 const SILENT_FOR: Duration = Duration::from_secs(5);
 /// The largest window (RFC 9113, 6.9.1).
 const MOST_WINDOW: u32 = (1 << 31) - 1;
@@ -28,7 +28,7 @@ const MOST_WINDOW: u32 = (1 << 31) - 1;
 #[derive(Clone)]
 pub(super) struct Http2 {
     sender: SendRequest<Bytes>,
-    /// One for the connection while it lasts, and one for each request under way.
+    /// One for the connection while it lasts, and one for each request in progress.
     alive: Weak<()>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Body {
     _alive: Arc<()>,
 }
 
-/// The task that sends the body of a request. It ends when this is dropped.
+/// The task that sends the body of a request. Dropping this ends it.
 struct Sending(Option<JoinHandle<()>>);
 
 impl Drop for Sending {
@@ -57,14 +57,14 @@ impl Http2 {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        // As many again have bodies that are still to come.
+        // As many again have incomplete bodies.
         let requests = u32::try_from(2 * limits.requests + limits.slow).unwrap_or(u32::MAX);
         let mut builder = Builder::new();
         builder
             .enable_push(false)
             .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
             .initial_window_size(HTTP2_STREAM_BYTES)
-            // A client that does not read fills the window of its own stream only.
+            // A client that does not read fills only its own stream's window.
             .initial_connection_window_size(
                 HTTP2_STREAM_BYTES.saturating_mul(requests).min(MOST_WINDOW),
             );
@@ -77,12 +77,12 @@ impl Http2 {
         Ok(opened)
     }
 
-    /// Whether the backend takes one more request on it now.
+    /// Whether the backend accepts another request on it now.
     pub(super) fn has_room(&self) -> bool {
         self.alive.strong_count() <= self.sender.current_max_send_streams()
     }
 
-    /// Whether it takes requests.
+    /// Whether it accepts requests.
     pub(super) fn is_usable(&self) -> bool {
         let ready = self.sender.clone().poll_ready(&mut Context::from_waker(Waker::noop()));
         self.alive.strong_count() > 0 && !matches!(ready, Poll::Ready(Err(_)))
@@ -111,19 +111,19 @@ impl Http2 {
     }
 }
 
-/// Keeps the connection going, until it ends or its backend does not answer any more.
+/// Drives the connection until it ends or its backend stops answering.
 async fn drive<S>(connection: Connection<S>, pings: Option<PingPong>, alive: Arc<()>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     tokio::select! {
-        // The requests under way get its failure.
+        // The requests in progress get the failure.
         _ = connection => {}
         () = silence(pings, &alive) => {}
     }
 }
 
-/// Ends when the backend is silent although a request is under way.
+/// Ends when the backend is silent although a request is in progress.
 async fn silence(pings: Option<PingPong>, alive: &Arc<()>) {
     let Some(mut pings) = pings else { return std::future::pending().await };
     loop {
@@ -135,7 +135,7 @@ async fn silence(pings: Option<PingPong>, alive: &Arc<()>) {
     }
 }
 
-/// Ready when the response has come; notes interim responses before it.
+/// Ready when the response has arrived; passes on interim responses before it.
 fn poll_answer(
     response: &mut ResponseFuture,
     exchange: &Exchange,
@@ -160,7 +160,7 @@ async fn upload(mut body: Upload, mut stream: SendStream<Bytes>) {
         };
         while !bytes.is_empty() {
             stream.reserve_capacity(bytes.len());
-            // The backend wants no more of it, or is gone.
+            // The backend wants no more of it, or has disconnected.
             let Some(Ok(room)) = poll_fn(|it| stream.poll_capacity(it)).await else { return };
             let piece = bytes.split_to(room.min(bytes.len()));
             if stream.send_data(piece, false).is_err() {
@@ -173,12 +173,12 @@ async fn upload(mut body: Upload, mut stream: SendStream<Bytes>) {
 }
 
 impl Body {
-    /// The length, if the backend says it.
+    /// The length, if the backend states it.
     pub(super) fn length(&self) -> Option<u64> {
         self.length
     }
 
-    /// The next bytes, or the trailer fields behind them; `None` at the end.
+    /// The next bytes, or the trailer fields after them; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Frame<Bytes>>, BackendFailure> {
         let Some(bytes) = self.stream.data().await else {
             let trailers =

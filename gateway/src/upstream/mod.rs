@@ -1,9 +1,8 @@
-//! A site whose responses another server makes, over HTTP/1.1 or HTTP/2.
+//! A site whose responses come from another server, over HTTP/1.1 or HTTP/2.
 //!
-//! A request becomes an [`Exchange`](crate::site::Exchange), which a connection shares with a task of the backend's thread (`carrier`). The task
-//! brings the response's head and body. The connection brings the request's body and takes as much of the response as its
-//! client has room for. Each side waits while the other's buffer is full, so that neither a fast backend nor a fast client
-//! costs memory.
+//! A request becomes an [`Exchange`](crate::site::Exchange), which a connection shares with a task on the backend's thread (`carrier`).
+//! The task delivers the response's head and body. The connection delivers the request's body and takes as much of the response as its
+//! client has room for. Each side waits while the other's buffer is full, so that neither a fast backend nor a fast client costs memory.
 
 mod address;
 mod backend;
@@ -28,7 +27,7 @@ pub(crate) use handshake::{WEBSOCKET, accept, has_member};
 pub use reports::Report;
 pub use site::UpstreamSite;
 
-/// Readers of what clients and backends say, without I/O, for the fuzzers.
+/// Parsers for input from clients and backends, without I/O, for the fuzzers.
 #[doc(hidden)]
 pub mod readers {
     pub use super::handshake::{Handshake, WEBSOCKET, accept, has_member};

@@ -3,8 +3,8 @@
 use crate::limits::PROGRESS_BYTES_PER_SECOND;
 use std::time::Duration;
 
-/// The time that a client may still make a backend wait. Bytes that it takes or sends give time back, at the least rate
-/// that is expected of it.
+/// The time that a client may still make a backend wait. Bytes that it takes or sends earn time, at the minimum
+/// expected rate.
 #[derive(Debug)]
 pub(super) struct Patience {
     most: Duration,
@@ -12,7 +12,7 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// A client may stand still for `most`.
+    /// A client may pause for `most`.
     pub(super) fn new(most: Duration) -> Self {
         Self { most, left: most }
     }

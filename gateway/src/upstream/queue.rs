@@ -1,12 +1,12 @@
-//! Chooses the request that goes to the backend next. It is pure; [`super::places`] waits.
+//! Chooses the next request for the backend. It is pure; [`super::places`] does the waiting.
 //!
-//! A client may take at most as many places as are still free, which is half of what the others leave. So a
-//! client alone has half of all, and a few leave places for others. The same holds for places to wait in.
+//! A client may use at most as many slots as are still free: half of what the others leave. So a single client has half
+//! of all, and a few clients leave slots for others. The same applies to places in the queue.
 
 use server::client::Client;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Places, of which each client has a share.
+/// Slots, of which each client has a share.
 #[derive(Debug)]
 struct Shares {
     places: usize,
@@ -40,7 +40,7 @@ impl Shares {
     }
 }
 
-/// Requests on their way to a backend, each with a ticket. A request enters, lines up when it is ready to go, is called by
+/// Requests for a backend, each with a ticket. A request enters, lines up when it is ready to be forwarded, is called by
 /// [`Self::next`], and ends.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
@@ -62,7 +62,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// A request arrives; false: too many wait.
+    /// A request arrives. Returns `false` if too many wait.
     pub(super) fn enter(&mut self, client: Client) -> bool {
         let has_room = self.waiting.has_room(client);
         if has_room {
@@ -71,8 +71,8 @@ impl<T> Queue<T> {
         has_room
     }
 
-    /// A request arrives that does not wait; false: there is no place for it, or its client has its share. It is under way
-    /// from now on.
+    /// A request arrives that does not wait. Returns `false` if there is no slot for it, or its client has used its
+    /// share. It is in progress from now on.
     pub(super) fn take(&mut self, client: Client) -> bool {
         let has_room = self.under_way.has_room(client);
         if has_room {
@@ -81,12 +81,12 @@ impl<T> Queue<T> {
         has_room
     }
 
-    /// Whether a request waits and no place is free.
+    /// Whether a request waits and no slot is free.
     pub(super) fn is_stuck(&self) -> bool {
         !self.turns.is_empty() && self.under_way.taken >= self.under_way.places
     }
 
-    /// A request that has entered is ready to go.
+    /// A request that has entered is ready to be forwarded.
     pub(super) fn line_up(&mut self, client: Client, ticket: T) {
         let line = self.lines.entry(client).or_default();
         if line.is_empty() {
@@ -95,7 +95,7 @@ impl<T> Queue<T> {
         line.push_back(ticket);
     }
 
-    /// The request that may go now, if one may. It is under way from now on.
+    /// The request that may go now, if any. It is in progress from now on.
     pub(super) fn next(&mut self) -> Option<T> {
         let turn = self.turns.iter().position(|it| self.under_way.has_room(*it))?;
         let client = self.turns.remove(turn)?;
@@ -111,12 +111,12 @@ impl<T> Queue<T> {
         Some(ticket)
     }
 
-    /// A request that entered gives up before it lined up.
+    /// A request that has entered leaves before it has lined up.
     pub(super) fn leave(&mut self, client: Client) {
         self.waiting.give_back(client);
     }
 
-    /// A request that lined up gives up; false: it is under way already.
+    /// A request that has lined up leaves. Returns `false` if it is already in progress.
     pub(super) fn leave_line(&mut self, client: Client, is_its: impl Fn(&T) -> bool) -> bool {
         let Some(line) = self.lines.get_mut(&client) else { return false };
         let Some(place) = line.iter().position(is_its) else { return false };
@@ -129,7 +129,7 @@ impl<T> Queue<T> {
         true
     }
 
-    /// A request under way ends.
+    /// A request in progress ends.
     pub(super) fn end(&mut self, client: Client) {
         self.under_way.give_back(client);
     }
@@ -157,7 +157,7 @@ mod tests {
         queue
     }
 
-    /// Those that go now, in their order.
+    /// The requests that go now, in order.
     fn called(queue: &mut Queue<String>) -> String {
         std::iter::from_fn(|| queue.next()).collect::<Vec<_>>().join(",")
     }
@@ -201,7 +201,7 @@ mod tests {
         assert!(queue.leave_line(client('a'), |it| it == "a1"));
         assert!(queue.leave_line(client('b'), |it| it == "b1"));
         assert_eq!(called(&mut queue), "a2");
-        assert!(!queue.leave_line(client('a'), |it| it == "a2"), "it is under way");
+        assert!(!queue.leave_line(client('a'), |it| it == "a2"), "it is in progress");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Reports of trouble with a backend: at most one a second, with the number of others.
+//! Reports of a backend's failures: at most one per second, with the number of others.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,9 @@ const REPORT_EACH: Duration = Duration::from_secs(1);
 
 pub(super) struct Troubles {
     report: Report,
-    /// When the last one was reported.
+    /// When the last report was made.
     told: Option<Instant>,
-    /// The last one that was not reported, and how many were not.
+    /// The last unreported failure, and the number of unreported ones.
     untold: Option<(String, u64)>,
 }
 
@@ -21,7 +21,7 @@ impl Troubles {
         Self { report, told: None, untold: None }
     }
 
-    /// Reports a trouble, or keeps it. In that case the caller must call [`Self::tell_rest`] at the time returned.
+    /// Reports a failure, or keeps it. In that case the caller must call [`Self::tell_rest`] at the returned time.
     pub(super) fn tell(&mut self, line: String, now: Instant) -> Option<Instant> {
         let next = self.told.map(|it| it + REPORT_EACH).filter(|it| now < *it);
         if next.is_none() && self.untold.is_none() {

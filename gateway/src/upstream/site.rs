@@ -13,7 +13,7 @@ use schedulers::Resource;
 use server::site::{BackendFailure, Body, Exchange, Later, Request, Response, Site};
 use std::sync::Arc;
 
-/// A site whose responses a backend makes.
+/// A site whose responses come from a backend.
 pub struct UpstreamSite {
     backend: Backend,
     upload_bytes: u64,
@@ -21,7 +21,7 @@ pub struct UpstreamSite {
 }
 
 impl UpstreamSite {
-    /// Connects to the backend at `address`; `report` gets a line about each trouble with it.
+    /// Connects to the backend at `address`; `report` gets a line about each failure.
     pub fn start(
         address: &Address,
         limits: &UpstreamLimits,
@@ -37,11 +37,11 @@ impl Site for UpstreamSite {
     fn respond(&self, request: &Request) -> Response {
         let asked = request.upgrade.as_deref().filter(|_| self.takes_websockets);
         let is_tunnel = asked.is_some_and(|it| it.eq_ignore_ascii_case(WEBSOCKET));
-        // Also another protocol than WebSocket (RFC 9220, 3).
+        // Also rejects protocols other than WebSocket (RFC 9220, 3).
         if matches!(request.method.as_str(), "CONNECT" | "TRACE") && !is_tunnel {
             return Response::empty(501);
         }
-        // Appended to the backend's address, anything else could name another host.
+        // Appended to the backend's address, any other path could name another host.
         if !request.path.starts_with('/') || has_dot_segments(&request.path) {
             return Response::empty(400);
         }
@@ -68,8 +68,8 @@ impl Site for UpstreamSite {
     }
 }
 
-/// Whether a path has dot segments that are left ([`Request::path`]): a backend that resolves them would leave its route. Some
-/// backends take parameters off a segment first (`..;a=b`), or end it at a control character.
+/// Whether a path still has dot segments ([`Request::path`]): a backend that resolves them would leave its route. Some
+/// backends first remove parameters from a segment (`..;a=b`), or end it at a control character.
 fn has_dot_segments(path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let decoded = percent_decode_str(path).decode_utf8_lossy();

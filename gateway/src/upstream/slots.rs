@@ -1,4 +1,4 @@
-//! Places at the backend, and for those that wait for one.
+//! Slots at the backend, and places in the queue for them.
 
 use super::queue::Queue;
 use server::client::Client;
@@ -7,26 +7,26 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
-/// The places of one backend.
+/// The slots of one backend.
 pub(super) struct Slots {
     state: Mutex<State>,
 }
 
 struct State {
     queue: Queue<Ticket>,
-    /// Those that keep a place for long. They are called when others need it.
+    /// Requests that have kept a slot for long. They are called when others need it.
     lasting: BTreeMap<Client, Vec<Ticket>>,
 }
 
 impl State {
     fn call(&mut self) {
         while let Some(ticket) = self.queue.next() {
-            // One that has just given up gives its place back itself.
+            // A request that has just left returns its slot itself.
             ticket.call.send(()).ok();
         }
     }
 
-    /// If somebody waits and no place is free, the client that keeps the most for long loses its last one.
+    /// If a request waits and no slot is free, the client with the most long-lasting slots loses its last one.
     fn make_way(&mut self) {
         let most = self.lasting.values_mut().max_by_key(|it| it.len());
         if self.queue.is_stuck()
@@ -48,7 +48,7 @@ impl Slots {
         Arc::new(Self { state: Mutex::new(State { queue, lasting: BTreeMap::new() }) })
     }
 
-    /// A place to wait in for a request of `client`; `None`: too many wait.
+    /// A place in the queue for a request of `client`; `None`: too many wait.
     pub(super) fn enter(self: &Arc<Self>, client: Client, number: u64) -> Option<Place> {
         let has_room = self.state().queue.enter(client);
         has_room.then(|| Place { places: Arc::clone(self), client, number, stage: Stage::Entered })
@@ -59,11 +59,11 @@ impl Slots {
     }
 }
 
-/// The place of one request, given back when dropped.
+/// The slot of one request, returned when dropped.
 pub(super) struct Place {
     places: Arc<Slots>,
     client: Client,
-    /// Tells it from other requests of the client.
+    /// Distinguishes it from other requests of the client.
     number: u64,
     stage: Stage,
 }
@@ -75,14 +75,14 @@ enum Stage {
 }
 
 impl Place {
-    /// Leaves for a place to wait in among others; false: too many wait there.
+    /// Moves to a queue for other slots. Returns `false` if too many wait there.
     pub(super) fn move_to(&mut self, places: &Arc<Slots>) -> bool {
         let other = places.enter(self.client, self.number);
         other.map(|it| *self = it).is_some()
     }
 
-    /// Leaves for another place that is free. If there is none for the client, it stays, and this ends when others need its
-    /// place.
+    /// Moves to another slot if one is free. If there is none for the client, it stays, and this ends when others need its
+    /// slot.
     pub(super) async fn step_aside(&mut self, places: &Arc<Slots>) {
         if !Arc::ptr_eq(&self.places, places) && places.state().queue.take(self.client) {
             let (places, stage) = (Arc::clone(places), Stage::InLine);
@@ -101,7 +101,7 @@ impl Place {
         called.await.ok();
     }
 
-    /// Waits until the request may go to the backend.
+    /// Waits until the request may be forwarded.
     pub(super) async fn turn(&mut self) {
         let (call, called) = oneshot::channel();
         self.stage = Stage::InLine;

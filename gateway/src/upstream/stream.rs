@@ -1,7 +1,8 @@
-//! A connection to a backend that can be read after it can no longer be written to.
+//! A connection to a backend that can still be read after writing fails.
 //!
-//! A backend may answer before the end of a request, and close. Bytes written then are of no use, but its answer is. The HTTP
-//! library reads nothing more after a write that failed, so no write fails: that the backend is gone, reading shows.
+//! A backend may answer before the end of a request, and close. Bytes written after that are useless, but its answer is
+//! not. The HTTP library stops reading after a failed write, so no write fails: reading detects that the backend has
+//! disconnected.
 
 use std::io::{ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -17,7 +18,7 @@ impl Stream {
     }
 }
 
-/// A backend that is gone takes everything.
+/// Pretends that a disconnected backend has taken everything.
 fn taken(written: Poll<Result<usize>>, bytes: usize) -> Poll<Result<usize>> {
     match written {
         Poll::Ready(Err(error))

@@ -1,4 +1,4 @@
-//! Requests that a backend did not answer.
+//! Answers for requests that a backend did not answer.
 
 use server::site::BackendFailure;
 

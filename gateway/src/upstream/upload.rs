@@ -9,11 +9,11 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// The body of a request as the HTTP library reads it. A client that is too slow ends the exchange, until the backend answers: from
-/// then on both ends may take turns, and the code that passes the response on sees whether bytes still move.
+/// The body of a request, for the HTTP library. A client that is too slow ends the exchange, until the backend answers: from then
+/// on both ends may take turns, and the code that passes the response on monitors whether bytes still move.
 pub(super) struct Upload {
     exchange: Arc<Exchange>,
-    /// The bytes to come, if that is known.
+    /// The remaining bytes, if known.
     length: Option<u64>,
     patience: Patience,
     waiting: Option<Waiting>,
@@ -25,13 +25,13 @@ struct Waiting {
 }
 
 impl Upload {
-    /// A body of this length. A client may stand still for `idle`.
+    /// A body of this length. A client may pause for `idle`.
     pub(super) fn new(exchange: &Arc<Exchange>, length: Option<u64>, idle: Duration) -> Self {
         let (exchange, patience) = (Arc::clone(exchange), Patience::new(idle));
         Self { exchange, length, patience, waiting: None }
     }
 
-    /// Waits for the client; ready when it has been too slow.
+    /// Waits for the client; ready when it was too slow.
     fn poll_patience(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let left = self.patience.left();
         let begin = || Waiting { since: Instant::now(), until: Box::pin(sleep(left)) };
@@ -91,7 +91,7 @@ mod tests {
     use server::site::Response;
     use std::future::poll_fn;
 
-    /// The body of a client that sends nothing, although it may not stand still.
+    /// The body of a client that sends nothing although it may not pause.
     fn of_silent_client(happened: impl FnOnce(&Exchange)) -> Upload {
         let exchange = Exchange::new(false, u64::MAX);
         happened(&exchange);

@@ -1,4 +1,4 @@
-//! Files that clients ask for at great cost.
+//! Files that clients request at great cost.
 
 use crate::peers::{Peer, World, config, limits, options};
 use connection::ClientConfig;
@@ -21,7 +21,7 @@ fn world() -> (World, TempDir) {
     (World::of(options, RuledSite::of(site)), folder)
 }
 
-/// A client whose streams take 1 byte and no more.
+/// A client whose streams accept 1 byte and no more.
 fn stalled(world: &World) -> Peer {
     let address = SocketAddr::from(([127, 0, 0, 1], 6000));
     let mut peer = Peer::connect(

@@ -1,4 +1,4 @@
-//! Header fields that the operator sets, and early hints of what is ready at once.
+//! Header fields that the operator sets, and early hints for responses that are ready at once.
 
 use crate::peers::{Peer, World, options};
 use gateway::site::{DirectorySite, Pushing, Rule, RuledSite};
@@ -51,7 +51,7 @@ fn a_file_and_an_error_have_the_fields_of_the_first_route_that_sets_some() {
     assert_eq!(directory(rules(), "/gone"), [expected]);
 }
 
-/// A response with fields of its own.
+/// A response with its own fields.
 struct Own;
 
 impl Site for Own {

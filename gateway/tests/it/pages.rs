@@ -1,5 +1,5 @@
-//! The pages of a connection, of which one has its own scheme and use of signals. The site does not know which of its
-//! responses are documents, as a directory and a backend do not.
+//! The pages of a connection, one of which has its own scheme and use of signals. Like a directory and a backend, the
+//! site does not know which of its responses are documents.
 
 use crate::peers::{Peer, World, limits, options};
 use crate::simulation::Bodies;
@@ -12,7 +12,7 @@ use server::{Options, SignalUse};
 const ROUTED: &str = "/3000/html";
 const PLAIN: &str = "/3001/html";
 
-/// Of each page: the path, and how urgent the client says it is. All are there after 40 ms.
+/// For each page: the path, and the urgency that the client signals. All are available after 40 ms.
 const NEEDED: [(&str, &str, &str); 3] = [
     ("image", "/60000/png/40", "u=0"),
     ("script", "/60001/js/40", "u=2"),
@@ -58,7 +58,7 @@ impl Visitor {
         stream
     }
 
-    /// Loads a document and what its page needs: the order in which that came.
+    /// Loads a document and what its page needs. Returns the order of arrival.
     fn load(&mut self, document: &str) -> String {
         self.ask(document, "u=0, i");
         self.world.run_ms(10, &mut [&mut self.peer]);

@@ -8,7 +8,7 @@ use server::site::{Request, Site};
 use server::{Options, Pace};
 use std::time::Duration;
 
-/// One packet a millisecond and connection, so that what goes first is seen.
+/// One packet per millisecond and connection, so that the order is visible.
 fn paced(scheme: &str) -> Options {
     let pace = Pace { packet_bytes: 1400, interval: Duration::from_millis(1) };
     options(scheme).paced(pace)

@@ -1,4 +1,4 @@
-//! Clients that try to take the backend from others, or to make it believe something.
+//! Clients that try to take the backend from others, or to deceive it.
 
 use crate::backend::{self, Backend};
 use crate::fetch::{Ask, fetch, hold, hold_from};
@@ -23,7 +23,7 @@ fn patient() -> UpstreamLimits {
     }
 }
 
-/// More than all buffers for `/large`, nothing for `/silent`, else a word.
+/// More than all buffers for `/large`, nothing for `/silent`, otherwise a word.
 fn talk(head: &str, stream: &mut TcpStream) {
     if head.starts_with("GET /large") {
         backend::respond(stream, &vec![7; 20_000_000]);
@@ -82,7 +82,7 @@ fn uploads_that_stop_after_64_kib_take_at_most_half_of_the_backend() {
     }
 }
 
-/// An event stream that goes on, an answer that does not come for long, or a word.
+/// An endless event stream, a late answer, or a word.
 fn slow_talk(head: &str, stream: &mut TcpStream) {
     if head.starts_with("GET /events") {
         backend::say(stream, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n");
@@ -189,7 +189,7 @@ fn a_request_that_waits_too_long_for_its_turn_is_a_503() {
     let _first = hold(proxy.address, &[unread("/silent")]);
     let got = fetch(proxy.address, &[Ask::get("/a")], 0).remove(0);
     assert_eq!((got.status, got.field("retry-after"), got.finished), (503, Some("1"), true));
-    assert!(proxy.told().contains("GET /a: too many requests under way"), "{}", proxy.told());
+    assert!(proxy.told().contains("GET /a: too many requests in progress"), "{}", proxy.told());
 }
 
 #[test]

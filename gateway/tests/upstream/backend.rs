@@ -1,4 +1,4 @@
-//! A backend that says what a test wants it to say, right or wrong.
+//! A backend that sends whatever a test requires, right or wrong.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -64,7 +64,7 @@ pub(crate) fn body(head: &str, stream: &TcpStream) -> Vec<u8> {
     body_and_trailers(head, stream).0
 }
 
-/// The same, with the lines behind it.
+/// The same, with the lines after it.
 pub(crate) fn body_and_trailers(head: &str, stream: &TcpStream) -> (Vec<u8>, String) {
     let length = head.lines().find_map(|it| it.strip_prefix("content-length: "));
     let mut reader = BufReader::new(stream);

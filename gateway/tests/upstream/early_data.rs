@@ -6,7 +6,7 @@ use crate::fetch::{Ask, Fetched, fetch, fetch_early};
 use gateway::UpstreamLimits;
 use std::net::TcpStream;
 
-/// Answers with the `early-data` field; below `/fresh` it refuses early data.
+/// Answers with the `early-data` field; below `/fresh` it rejects early data.
 fn talk(head: &str, stream: &mut TcpStream) {
     let early: Vec<&str> = head.lines().filter(|it| it.starts_with("early-data")).collect();
     if head.starts_with("GET /fresh") && !early.is_empty() {

@@ -16,7 +16,7 @@ pub(crate) struct Ask {
     /// The fields behind the body.
     pub(crate) trailers: Vec<(&'static str, String)>,
     pub(crate) authority: Option<&'static str>,
-    /// What the stream is to speak instead of HTTP.
+    /// The protocol that the stream should use instead of HTTP.
     pub(crate) protocol: Option<&'static str>,
     /// The request ends.
     pub(crate) ends: bool,
@@ -44,7 +44,7 @@ impl Ask {
         self
     }
 
-    /// Asks for a tunnel of this protocol.
+    /// Requests a tunnel for this protocol.
     pub(crate) fn tunnel(path: &str, protocol: &'static str) -> Self {
         Self { method: "CONNECT", protocol: Some(protocol), ends: false, ..Self::get(path) }
     }
@@ -61,7 +61,7 @@ impl Ask {
     }
 }
 
-/// What came for a request, or by a push.
+/// What arrived for a request, or by a push.
 #[derive(Debug, Default)]
 pub(crate) struct Fetched {
     pub(crate) status: u16,
@@ -101,7 +101,8 @@ pub(crate) fn fetch(server: SocketAddr, asks: &[Ask], pushes: u64) -> Vec<Fetche
     client.results(asks.len())
 }
 
-/// Opens a tunnel or begins a request, says one thing after the other, each when as much has come back as was said before, and ends.
+/// Opens a tunnel or begins a request, sends one message after the other, each when as much has come back as was sent before, and
+/// ends.
 pub(crate) fn converse(server: SocketAddr, ask: &Ask, said: &[&[u8]]) -> Fetched {
     let mut client = Client::connect(server, 0);
     client.asks = vec![ask.clone()];
@@ -121,7 +122,7 @@ pub(crate) fn converse(server: SocketAddr, ask: &Ask, said: &[&[u8]]) -> Fetched
     client.results(1).remove(0)
 }
 
-/// The certificate (DER) that a client gets who asks for this name.
+/// The certificate (DER) that a client gets if it requests this name.
 pub(crate) fn certificate(server: SocketAddr, name: &str) -> Vec<u8> {
     let mut client = Client::connect_to(name, [127, 0, 0, 1], server, 0);
     client.run(&[]);
@@ -175,7 +176,7 @@ pub(crate) struct Client {
     pushes: u64,
     asks: Vec<Ask>,
     asked: bool,
-    /// What waits to be sent on each stream.
+    /// Bytes that wait to be sent on each stream.
     uploads: BTreeMap<u64, Vec<u8>>,
     /// Requests that do not end, and responses that are not read.
     endless: BTreeSet<u64>,

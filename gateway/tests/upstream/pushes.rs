@@ -1,4 +1,4 @@
-//! Pushes and hints that a backend asks for, and those that it must not get.
+//! Pushes and hints that a backend requests, and those that it must not get.
 
 use crate::Proxy;
 use crate::backend::{self, Backend, Talk};
@@ -8,7 +8,7 @@ use gateway::site::{Pushing, Rule};
 use push::guard::CookiePolicy;
 use std::net::TcpStream;
 
-/// `/` is a page that names what to push; the rest are its resources.
+/// `/` is a page that names the pushes; the rest are its resources.
 fn talk(head: &str, stream: &mut TcpStream) {
     let path = head.split(' ').nth(1).unwrap_or_default();
     let fields = match path {
@@ -64,7 +64,7 @@ fn talk(head: &str, stream: &mut TcpStream) {
     );
 }
 
-/// What a client gets for each of `asks`, each on a connection of its own.
+/// What a client gets for each of `asks`, each on a separate connection.
 fn visits(path: &str, pushing: &Pushing, asks: &[Ask]) -> Vec<Fetched> {
     let backend = Backend::start(talk as Talk);
     let proxy = Proxy::start(

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::NamedTempFile;
 
-/// A backend with a certificate for 127.0.0.1 that no CA of the system vouches for.
+/// A backend with a certificate for 127.0.0.1 that no CA of the system issued.
 struct Secure {
     address: SocketAddr,
     certificate: NamedTempFile,
@@ -33,7 +33,7 @@ struct Secure {
 }
 
 impl Secure {
-    /// Speaks the protocol that its clients offer among `protocols`.
+    /// Uses the protocol that its clients offer among `protocols`.
     fn start(protocols: &'static [u8]) -> Self {
         let (acceptor, certificate) = identity(protocols);
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -88,7 +88,7 @@ async fn speak_http2(stream: Stream) {
     }
 }
 
-/// Answers at once, and says each piece of the request's body back.
+/// Answers at once, and echoes each piece of the request's body.
 async fn take_turns(mut body: RecvStream, mut respond: SendResponse<Bytes>) {
     let mut stream = respond.send_response(Response::new(()), false).expect("sent");
     while let Some(piece) = body.data().await {
@@ -99,7 +99,7 @@ async fn take_turns(mut body: RecvStream, mut respond: SendResponse<Bytes>) {
     stream.send_data(Bytes::new(), true).expect("sent");
 }
 
-/// Answers with what the request says; below `/hints` early hints go before.
+/// Answers with a description of the request; below `/hints`, early hints precede it.
 async fn echo(request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     let (head, mut body) = request.into_parts();
     if head.uri.path() == "/turns" {
@@ -133,7 +133,7 @@ async fn echo(request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     stream.send_data(said, true).expect("sent");
 }
 
-/// Early hints, then a response, over HTTP/1.1; or a WebSocket that says back what it hears.
+/// Early hints, then a response, over HTTP/1.1; or a WebSocket that echoes.
 async fn hint(mut stream: Stream) {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut head = Vec::new();

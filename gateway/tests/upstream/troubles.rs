@@ -1,4 +1,4 @@
-//! A backend that is slow, away, or wrong.
+//! A backend that is slow, absent, or wrong.
 
 use crate::backend::{self, Backend, Talk};
 use crate::fetch::{Ask, Fetched, fetch};
@@ -91,7 +91,7 @@ fn endless_heads_are_cut_off() {
     }
 }
 
-/// A response whose head has as many fields as its path says.
+/// A response whose head has as many fields as its path states.
 fn many_fields(head: &str, stream: &mut std::net::TcpStream) {
     let count = head.split(['/', ' ']).nth(2).and_then(|it| it.parse().ok()).unwrap_or(1);
     let fields = "X-More: 1\r\n".repeat(count - 1);

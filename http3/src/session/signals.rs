@@ -1,4 +1,4 @@
-//! Signals about order: how they are written, read, checked and held back.
+//! Signals about order: how they are written, parsed, checked and delayed.
 
 use super::Session;
 use crate::Role;
@@ -14,13 +14,12 @@ use crate::{bucket_frame, frame, priority_update};
 use schedulers::Priority;
 
 impl Session {
-    /// The bytes with which a client says `signal`, and the stream for them (its control stream). `None`: this connection
-    /// cannot say it.
+    /// The bytes for a client's `signal`, and their stream (its control stream). `None`: this connection cannot express it.
     ///
-    /// A signal of RFC 9218 can always be said, the tree and the bucket byte once both sides have offered them
-    /// ([`Settings::extensions`]). The tree uses the first form of [`Extension::ALL`] that is in use and can say it: only
-    /// draft 22 knows exclusive, only `TreeZeroWeight` knows weight 0. A signal that the server would answer with an
-    /// error is not said: about the root, or about a placeholder that the server does not have. Only the tree can name a push
+    /// A signal of RFC 9218 can always be sent, the tree and the bucket byte once both sides have offered them
+    /// ([`Settings::extensions`]). The tree uses the first usable form of [`Extension::ALL`] that can express the signal:
+    /// only draft 22 has exclusive, only `TreeZeroWeight` has weight 0. Signals that the server would answer with an error
+    /// are not sent: about the root, or about a placeholder that the server does not have. Only the tree can name a push
     /// ([`PushId::node`]).
     pub fn signal(&self, signal: &Signal) -> Option<(StreamId, Vec<u8>)> {
         if self.role == Role::Server {
@@ -45,10 +44,9 @@ impl Session {
         Some((control_stream(self.role), bytes))
     }
 
-    /// The bytes with which a server announces the scheme that it prefers on this connection, and the stream for them (its
-    /// control stream). `None`: one side has not offered [`Extension::SchemeAnnouncement`] (the client's settings may be
-    /// still to come), a scheme was announced already, or `name` is not a scheme's name (1 to 64 letters, digits and
-    /// `+-_.:@`).
+    /// The bytes with which a server announces its preferred scheme for this connection, and their stream (its control
+    /// stream). `None`: one side has not offered [`Extension::SchemeAnnouncement`] (the client's settings may not have
+    /// arrived), a scheme was already announced, or `name` is not a valid scheme name (1 to 64 letters, digits and `+-_.:@`).
     pub fn announce_scheme(&mut self, name: &str) -> Option<(StreamId, Vec<u8>)> {
         let may = self.role == Role::Server
             && self.in_use(Extension::SchemeAnnouncement)
@@ -61,8 +59,8 @@ impl Session {
         })
     }
 
-    /// Whether both sides have offered `extension`: false until the peer's settings come. At most one revision of the
-    /// bucket byte is in use; it says how to read [`Signal::Bucket`].
+    /// Whether both sides have offered `extension`; false until the peer's settings arrive. At most one revision of the
+    /// bucket byte is in use; it determines the meaning of [`Signal::Bucket`].
     pub fn in_use(&self, extension: Extension) -> bool {
         self.control.in_use().contains(&extension)
     }
@@ -117,9 +115,8 @@ impl Session {
         Ok(())
     }
 
-    /// Applies a server's rules to a signal of any kind (RFC 9218, 7.2). About a stream that can never be opened it is an
-    /// error. About a stream still to come it waits (a signal of the tree is reported). About a closed stream it is
-    /// ignored.
+    /// Applies a server's rules to a signal of any kind (RFC 9218, 7.2). About a stream that can never be opened, it is an
+    /// error. About a future stream, it waits (tree signals are reported at once). About a closed stream, it is ignored.
     fn place(&mut self, signal: Signal) -> Result<(), Error> {
         let event = Event::Priority(signal);
         let Some(stream) = signal.stream() else {
@@ -163,7 +160,7 @@ impl Session {
         }
     }
 
-    /// A frame of the tree in the first form in use that can say it.
+    /// A tree frame in the first usable form that can express it.
     fn tree_frame(&self, frame: TreeFrame) -> Option<Vec<u8>> {
         let announced = self.peer_settings()?.placeholders;
         if frame.placeholder().is_some_and(|id| id >= announced) {

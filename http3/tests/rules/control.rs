@@ -5,7 +5,7 @@ use http3::{Code, Limits, Role, Session, Settings, StreamId};
 
 const BOTH: [Role; 2] = [Role::Client, Role::Server];
 
-/// What a session with SETTINGS says to a frame on its peer's control stream.
+/// A session's reaction, with SETTINGS, to a frame on its peer's control stream.
 fn on_control(role: Role, frame_type: u64, payload: &[u8]) -> Result<(), http3::Error> {
     ready(role).receive(control(role), &frame(frame_type, payload), false)
 }

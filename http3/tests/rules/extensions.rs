@@ -19,7 +19,7 @@ pub(crate) fn offering(extensions: &[Extension]) -> Settings {
     }
 }
 
-/// A client and a server that heard each other's settings, and reported them.
+/// A client and a server that received each other's settings, and reported them.
 pub(crate) fn pair(client: &[Extension], server: &[Extension]) -> (Session, Session) {
     let mut client = Session::new(Role::Client, offering(client), Limits::default());
     let mut server = Session::new(Role::Server, offering(server), Limits::default());
@@ -54,7 +54,7 @@ pub(crate) fn stream(id: u64) -> Element {
     Element::Stream(StreamId(id))
 }
 
-/// What `server` hears of what `client` says.
+/// What `server` receives when `client` sends.
 pub(crate) fn say(client: &Session, server: &mut Session, signal: Signal) -> Option<String> {
     let (stream, bytes) = client.signal(&signal)?;
     server.receive(stream, &bytes, false).unwrap();

@@ -3,7 +3,7 @@
 use crate::peer::*;
 use http3::{Code, Error, Event, Header, Limits, Role, Session, Settings, StreamId};
 
-/// What a session says to `parts`, given as one, with the end of the stream.
+/// A session's reaction to `parts`, given as one, with the end of the stream.
 fn whole(role: Role, parts: &[Vec<u8>]) -> (Result<(), Error>, String) {
     let mut session = ready(role);
     let outcome = session.receive(REQUEST, &parts.concat(), true);

@@ -1,4 +1,4 @@
-//! A peer that can say anything.
+//! A peer that can send anything.
 
 use http3::{Code, Error, Event, Header, Limits, Role, Session, Settings, StreamId};
 use schedulers::Element;
@@ -23,7 +23,7 @@ pub(crate) const CLIENT_CONTROL: StreamId = StreamId(2);
 pub(crate) const SERVER_CONTROL: StreamId = StreamId(3);
 pub(crate) const REQUEST: StreamId = StreamId(0);
 
-/// A session that has heard nothing yet.
+/// A session that has received nothing yet.
 pub(crate) fn fresh(role: Role) -> Session {
     Session::new(role, Settings::default(), Limits::default())
 }
@@ -79,7 +79,7 @@ pub(crate) fn get(more: &str) -> Vec<u8> {
     headers(&format!(":method=GET :scheme=https :authority=a.example :path=/ {more}"))
 }
 
-/// All events, one a line: `headers 0`, `data 0 abc`, `priority 0 u=1 i=true`.
+/// All events, one per line: `headers 0`, `data 0 abc`, `priority 0 u=1 i=true`.
 pub(crate) fn events(session: &mut Session) -> String {
     let lines = std::iter::from_fn(|| session.poll()).filter_map(line);
     lines.collect::<Vec<_>>().join(", ")

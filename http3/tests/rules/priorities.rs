@@ -26,7 +26,7 @@ use http3::{
     Code, Error, Event, Limits, Prioritized, Role, Session, Signal, StreamId, priority_update,
 };
 
-/// What a server says to an update of `stream`.
+/// A server's reaction to an update of `stream`.
 fn update(session: &mut Session, stream: u64, field: &str) -> Result<(), Error> {
     let payload = [varint(stream), field.as_bytes().to_vec()].concat();
     session.receive(CLIENT_CONTROL, &frame(PRIORITY_UPDATE, &payload), false)
@@ -195,7 +195,7 @@ fn an_update_on_another_stream_than_the_control_stream_is_unexpected_9218_7_2() 
     }
 }
 
-/// A server whose client takes pushes 0 and 1, and which promised `promises` of them.
+/// A server whose client accepts pushes 0 and 1, and which promised `promises` of them.
 fn pushing(promises: u64) -> Session {
     let mut session = ready(Role::Server);
     session.receive(CLIENT_CONTROL, &frame(MAX_PUSH_ID, &[1]), false).unwrap();

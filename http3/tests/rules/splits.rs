@@ -1,4 +1,4 @@
-//! Bytes may come in any pieces, and be any bytes.
+//! Bytes may arrive in any pieces, and may be any bytes.
 
 use crate::peer::*;
 use http3::{Error, Event, Extension, Limits, Role, Session, Settings, StreamId, priority_update};

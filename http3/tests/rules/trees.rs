@@ -1,4 +1,4 @@
-//! The tree of the drafts: which frame says what, and what a server makes of it.
+//! The tree of the drafts: the meaning of each frame, and a server's reaction.
 
 use crate::extensions::{BUCKETS, TREES, below, offering, on_control, pair, say, server, stream};
 use crate::peer::*;
@@ -185,7 +185,7 @@ fn tree_signals_about_more_requests_to_come_than_the_limit_are_dropped() {
     assert_eq!(heard(&mut server, 16), "16 below root 7", "one never will");
 }
 
-/// The tree of draft 22 after signals and requests came in the order of `early`: all signals first, or
+/// The tree of draft 22 after signals and requests arrived in the order of `early`: all signals first, or
 /// each request before its signal.
 fn tree_after(signals: &[Signal], early: bool) -> String {
     let (client, mut server) = pair(&TREES, &TREES);

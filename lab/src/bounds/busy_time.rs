@@ -1,13 +1,14 @@
 //! The mean-busy-time bound: responses that become available at fixed slots share one link.
 //!
-//! In any order, preempted or not, a response of `p` packets is complete at least `(p - 1) / 2` slots after
-//! the mean of the ends of its slots. The sum of those means, each weighed by its bytes, is least when the
-//! available response with most bytes a packet always goes first (Goemans et al., SIAM J. Discrete Math. 2002).
+//! In any order, preemptive or not, a response of `p` packets is complete at least `(p - 1) / 2` slots after
+//! the mean of the ends of its slots. The sum of these means, each weighted by its bytes, is smallest if the
+//! available response with the most bytes per packet always goes first (Goemans et al., SIAM J. Discrete Math.
+//! 2002).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A response, or what is left of it.
+/// A response, or its remaining part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Job {
     pub(super) weight: u64,
@@ -16,7 +17,7 @@ pub(super) struct Job {
     pub(super) release: u64,
 }
 
-/// At most the sum of weight times slots to completion (the end of the last slot) of any order.
+/// A lower bound on the sum of weight times slots to completion (the end of the last slot) over all orders.
 pub(super) fn least_cost_slots(jobs: &mut [Job]) -> f64 {
     jobs.sort_unstable_by_key(|it| it.release);
     let mut left: Vec<u64> = jobs.iter().map(|it| it.packets).collect();

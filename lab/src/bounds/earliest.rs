@@ -1,4 +1,4 @@
-//! The earliest slot in which each response can begin, in any order whatever: as if it had the link to
+//! The earliest slot in which each response can begin, whatever the order: as if it had the link to
 //! itself, with its ancestors' bytes, waits, delays and executions.
 
 use super::task::Task;
@@ -6,7 +6,7 @@ use crate::ideal::{Simulation, micros};
 use crate::limits::PASSES_MAX;
 use client::playback::Wait;
 
-/// Earliest times, given what has happened in a load so far.
+/// Earliest times, given the load so far.
 pub(super) struct Earliest<'a> {
     task: &'a Task,
     load: &'a Simulation,
@@ -17,10 +17,10 @@ pub(super) struct Earliest<'a> {
 }
 
 impl<'a> Earliest<'a> {
-    /// Computes the earliest times for what can follow `load`, whose slot is still free.
+    /// Computes the earliest times for everything that can follow `load`, whose slot is still free.
     ///
-    /// All times begin as the present and are raised by what they wait for, pass after pass: each is a
-    /// bound at any time, so it does no harm that the passes are limited.
+    /// All times start as the present and are raised by the times they depend on, in several passes.
+    /// After each pass they are valid bounds, so limiting the passes does no harm.
     pub(super) fn new(task: &'a Task, load: &'a Simulation) -> Self {
         let count = task.len();
         let now_us = task.clock.time_us(load.slot);
@@ -42,12 +42,12 @@ impl<'a> Earliest<'a> {
         self.task.clock.first_slot(self.opened_us(id) + wait_us).max(self.load.slot)
     }
 
-    /// Packets that `bytes` of a body still take, at least.
+    /// A lower bound on the packets for the remaining bytes up to `bytes`.
     pub(super) fn packets_left(&self, id: usize, bytes: u64) -> u64 {
         bytes.saturating_sub(self.load.sent[id]).div_ceil(self.task.clock.packet_bytes)
     }
 
-    /// When the server has the request: it looks when a slot begins.
+    /// When the server gets the request: it checks at the beginning of a slot.
     fn opened_us(&self, id: usize) -> u64 {
         let clock = self.task.clock;
         self.load.opened_us[id].unwrap_or_else(|| {
@@ -101,7 +101,7 @@ impl<'a> Earliest<'a> {
         }
     }
 
-    /// Raises discoveries; false: there was nothing to raise.
+    /// Raises discoveries; false if nothing changed.
     fn discover(&mut self) -> bool {
         let mut raised = false;
         for id in 0..self.task.len() {
@@ -129,7 +129,7 @@ impl<'a> Earliest<'a> {
         applied.map(|it| self.applied_us[it.id]).max().unwrap_or(0)
     }
 
-    /// When all bytes that a discovery needs can have shared the link.
+    /// When all bytes that a discovery needs can have crossed the shared link.
     fn needs_arrived_us(&self, id: usize) -> u64 {
         let mut jobs: Vec<(u64, u64)> = Vec::new();
         for &(of, bytes) in &self.task.needs[id] {

@@ -1,4 +1,4 @@
-//! Branch and bound over who gets each packet.
+//! Branch and bound over the owner of each packet.
 
 use super::lower::least_cost;
 use super::task::Task;
@@ -6,12 +6,13 @@ use super::{Side, segments};
 use crate::ideal::{Simulation, micros};
 use crate::network::PACKET_BYTES;
 
-/// Above this cost (byte-microseconds) floating point no longer tells neighbours apart: nothing is proven.
+/// Above this cost (byte-microseconds), floating point cannot distinguish neighbouring values, so nothing
+/// is proven.
 const COST_MAX: f64 = 1e15;
 
-/// Looks for an order that is better for `side` than `cost`; at most `nodes` loads are looked at.
+/// Searches an order that is better for `side` than `cost`; examines at most `nodes` loads.
 ///
-/// Returns the best found, if any is better, and whether there is nothing better still.
+/// Returns the best order found, if any is better, and whether no better one exists.
 pub(super) fn search(
     task: &Task,
     side: Side,
@@ -35,8 +36,8 @@ pub(super) fn search(
 struct Search<'a> {
     task: &'a Task,
     side: Side,
-    /// Where the segments of each response end: whoever has begun one goes on to its end, unless
-    /// somebody else becomes ready.
+    /// Where the segments of each response end: a response that has begun a segment finishes it, unless
+    /// another becomes ready.
     by_segments: Option<Vec<Vec<u64>>>,
     cost: u128,
     found: Option<(u128, Vec<usize>)>,
@@ -44,7 +45,7 @@ struct Search<'a> {
 
 struct Node {
     load: Simulation,
-    /// The resource that was sent last, and those that were ready then.
+    /// The resource that was sent last, and the resources that were ready then.
     last: Option<(usize, Vec<usize>)>,
 }
 
@@ -72,13 +73,13 @@ impl Search<'_> {
 
     fn is_hopeless(&self, load: &Simulation) -> bool {
         match self.side {
-            // Costs are whole: what does not save one byte-microsecond saves none.
+            // Costs are whole numbers: an order that does not save a byte-microsecond saves nothing.
             Side::Best => least_cost(self.task, load) > self.cost as f64 - 0.5,
             Side::Worst => most_cost(self.task, load) <= self.cost as f64,
         }
     }
 
-    /// Whom to try, the most promising first.
+    /// The resources to try, the most promising first.
     fn choices(
         &self,
         load: &Simulation,
@@ -94,15 +95,15 @@ impl Search<'_> {
         }
         let mut choices = ready.to_vec();
         choices.retain(|it| load.sent[*it] < self.task.useful_bytes[*it]);
-        // Bytes that count for nothing come to the same in any order.
+        // The order of bytes without weight makes no difference.
         if choices.is_empty() { vec![ready[0]] } else { choices }
     }
 }
 
-/// At least the cost of any work-conserving way to continue `load`.
+/// An upper bound on the cost of any work-conserving way to continue `load`.
 ///
-/// The link is idle only while a request, a response's last packet, a wait, a delay or an execution is
-/// under way, so all of them together bound the idle time; and each response ends in a slot of its own.
+/// The link is idle only during a request, a response's last packet, a wait, a delay or an execution, so
+/// their sum bounds the idle time; and each response ends in its own slot.
 fn most_cost(task: &Task, load: &Simulation) -> f64 {
     let (mut idle_us, mut slots) = (0_u64, 0);
     let mut weights = Vec::new();
@@ -117,7 +118,7 @@ fn most_cost(task: &Task, load: &Simulation) -> f64 {
         idle_us += task.clock.up_us + micros(resource.trigger.delay_ms);
         idle_us += micros(resource.wait_ms) + last_chunk_us;
         let chunks = resource.chunks.len() as u64;
-        // Rounding up to slots, and packets that are not full.
+        // Rounding up to slots, and partly filled packets.
         slots += (task.bytes[id] - load.sent[id]).div_ceil(PACKET_BYTES) + 2 * chunks + 3;
         weights.push(task.weights[id]);
     }

@@ -6,7 +6,7 @@ use super::task::Task;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// The search is the same from run to run.
+/// Fixed, so that the search is repeatable.
 const SEED: u64 = 1;
 
 /// Moves segments within the list for `steps` steps, and keeps each move that is at least as good for `side`.
@@ -35,7 +35,7 @@ pub(super) fn search(
         }
         let end = segments.run(task, &candidate);
         let Some(cost) = end.cost(task) else { continue };
-        // A move that changes nothing stays: it leads off a plateau.
+        // A move without effect is kept, because it can lead off a plateau.
         if here.is_none_or(|before| !side.prefers(before, cost)) {
             here = Some(cost);
             list = candidate;

@@ -1,4 +1,4 @@
-//! The lower bound on what a load can still come to.
+//! The lower bound on the final cost of a load.
 
 use super::busy_time::{Job, least_cost_slots};
 use super::earliest::Earliest;
@@ -8,7 +8,7 @@ use crate::ideal::Simulation;
 /// Rounding of a slot's time to microseconds.
 const ROUNDING_US: f64 = 0.5;
 
-/// At most the cost, in byte-microseconds, of any way to continue `load`.
+/// A lower bound on the cost, in byte-microseconds, of any way to continue `load`.
 pub(super) fn least_cost(task: &Task, load: &Simulation) -> f64 {
     let earliest = Earliest::new(task, load);
     let (mut known, mut weight_left) = (0.0, 0.0);

@@ -1,9 +1,9 @@
-//! How good or bad an order can be: bounds on the ATF `ByteIndex` of a page on the engine `ideal`, without a
-//! send buffer. See `docs/bounds.md` for what is proven.
+//! Bounds on how good or bad an order can be, for the ATF `ByteIndex` of a page on the engine `ideal`, without
+//! a send buffer. `docs/bounds.md` has the proofs.
 //!
-//! - [`lower_bound_ms`]: no order has a lower index, whatever it does; fast.
-//! - [`oracle`], [`anti_oracle`]: the best and the worst order found, and whether they are the best and the
-//!   worst there are.
+//! - [`lower_bound_ms`]: no order at all has a lower index; fast.
+//! - [`oracle`], [`anti_oracle`]: the best and the worst order found, and whether they are proven to be the
+//!   best and the worst.
 //! - [`priorities`]: priorities of RFC 9218 for each resource that come near the best order.
 
 mod busy_time;
@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use task::Task;
 
-/// Bumped when the searches find other orders.
+/// Incremented when the searches find other orders.
 pub const REVISION: u32 = 1;
 
 /// The best or the worst order.
@@ -40,28 +40,28 @@ pub struct Bracket {
     pub schedule: Vec<usize>,
     /// Its ATF `ByteIndex` in milliseconds.
     pub index_ms: f64,
-    /// No work-conserving order is better (worse); `docs/bounds.md` says when idling cannot help
-    /// either. Otherwise it is the best (worst) found.
+    /// Whether it is proven that no work-conserving order is better (worse); `docs/bounds.md` states when
+    /// idling cannot help either. Otherwise it is the best (worst) found.
     pub proven: bool,
 }
 
-/// How hard to search; counted in loads looked at, not in time, so that results can be repeated.
+/// The search effort, counted in loads, not in time, so that results can be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Partial loads that branch and bound looks at.
+    /// Partial loads that branch and bound examines.
     pub nodes: u64,
-    /// Whole loads that local search looks at before.
+    /// Whole loads that the preceding local search examines.
     pub steps: u64,
 }
 
 impl Default for Effort {
-    /// Some seconds for a page of fifty resources.
+    /// Takes some seconds for a page of fifty resources.
     fn default() -> Self {
         Self { nodes: 20_000, steps: 4000 }
     }
 }
 
-/// Which end of all orders.
+/// The best or the worst end of all orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Best,
@@ -77,19 +77,19 @@ impl Side {
     }
 }
 
-/// An ATF `ByteIndex` in milliseconds that no order of `page` on `network` is below; none when the page has
-/// no bytes above the fold. The page must be checked.
+/// A lower bound in milliseconds on the ATF `ByteIndex` of every order of `page` on `network`; `None` if the
+/// page has no bytes above the fold. The page must be valid.
 pub fn lower_bound_ms(page: &Arc<Page>, network: &Network) -> Option<f64> {
     let task = Task::new(page, network);
     let cost = lower::least_cost(&task, &Simulation::of_task(&task));
-    // Sums of positive terms: the error of floating point is far below this share.
+    // Sums of positive terms: the floating-point error is far below this share.
     task.index_ms(cost * (1.0 - 1e-12))
 }
 
-/// The same where a transport makes the packets: on `stack` and `wire`. No order is below it on a link of the
-/// network's rate and delays, whatever else happens there: the bodies' bytes alone, one after another, without
-/// headers, without loss, and with a window that is never full. None when the page has no bytes above the fold,
-/// and on a network whose rate changes, or whose server paces: a paced packet comes as its tick begins.
+/// The same for engines with a transport, `stack` and `wire`. It bounds every order on a link of the network's
+/// rate and delays: it counts only the bodies' bytes, one after another, without headers or loss, and with a
+/// window that is never full. `None` if the page has no bytes above the fold, or if the network's rate changes
+/// or its server paces, because a paced packet arrives at the beginning of its tick.
 pub fn transport_lower_bound_ms(page: &Arc<Page>, network: &Network) -> Option<f64> {
     if network.server_pace || !matches!(network.down.rate, Rate::Constant(_)) {
         return None;
@@ -101,24 +101,24 @@ pub fn transport_lower_bound_ms(page: &Arc<Page>, network: &Network) -> Option<f
     task.index_ms(cost * (1.0 - 1e-12)).map(|it| (it - rounding_ms).max(0.0))
 }
 
-/// The order with the lowest ATF index; none when the page has no bytes above the fold.
+/// The order with the lowest ATF index; `None` if the page has no bytes above the fold.
 pub fn oracle(page: &Arc<Page>, network: &Network, effort: Effort) -> Option<Bracket> {
     bracket(page, network, Side::Best, effort)
 }
 
-/// The work-conserving order with the highest ATF index; none when the page has no bytes above the fold.
+/// The work-conserving order with the highest ATF index; `None` if the page has no bytes above the fold.
 pub fn anti_oracle(page: &Arc<Page>, network: &Network, effort: Effort) -> Option<Bracket> {
     bracket(page, network, Side::Worst, effort)
 }
 
-/// Whether an earlier arrival can never make anything of `page` happen later. Then leaving a slot empty
-/// never helps, and a proven [`oracle`] is the best of all orders.
+/// Whether an earlier arrival can never delay anything on `page`. Then an empty slot never helps, and a proven
+/// [`oracle`] is the best of all orders.
 pub fn is_monotone(page: &Arc<Page>, network: &Network) -> bool {
     Task::new(page, network).is_monotone()
 }
 
-/// Loads `page` in the order of `schedule`, as the engine `ideal` without a send buffer does. Where the
-/// schedule names no ready resource, the one that was requested first is sent.
+/// Loads `page` in the order of `schedule`, as engine `ideal` does without a send buffer. If the schedule names
+/// no ready resource, the one that was requested first is sent.
 pub fn replay(page: &Arc<Page>, network: &Network, schedule: &[usize], name: &str) -> Load {
     follow(&Task::new(page, network), schedule).into_load(name)
 }
@@ -149,7 +149,7 @@ fn bracket(page: &Arc<Page>, network: &Network, side: Side, effort: Effort) -> O
     Some(Bracket { schedule: order, index_ms, proven })
 }
 
-/// The scheme that is best for `side`, as an order.
+/// The best scheme for `side`, as an order.
 fn start(task: &Task, network: &Network, side: Side) -> Option<(u128, Vec<usize>)> {
     let mut best: Option<(u128, Vec<usize>)> = None;
     for scheme in SCHEMES.iter() {
@@ -174,7 +174,7 @@ pub fn packets_of(page: &Page, load: &Load) -> Vec<usize> {
 }
 
 impl Task {
-    /// A cost in byte-microseconds as an index; none without bytes above the fold.
+    /// A cost in byte-microseconds as an index; `None` without bytes above the fold.
     fn index_ms(&self, cost: f64) -> Option<f64> {
         let bytes: u64 = self.weights.iter().sum();
         (bytes > 0).then(|| cost / bytes as f64 / 1000.0)

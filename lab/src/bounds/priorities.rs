@@ -1,11 +1,12 @@
 //! Priorities of RFC 9218, resource by resource, that come near the best order on the engine `ideal`.
 //!
-//! A greedy search moves one resource at a time: a resource above the fold, or one that leads there, goes up to [`RAISED`]; then the
-//! others go last. There is one place to go to, so that recordings do not differ by urgencies that come to the same. Each line must gain [`LINE_GAIN`] over all networks and recordings, and something in each recording. So the
-//! lines are few, and another recording of the page has the same. A line that would be one in some recordings only is doubtful.
-//! No line makes a visible image later than [`LATER_MAX`] times its time in the usual order, nor the first rendering or the largest
-//! image later than [`SEEN_LATER_MAX`] times: all bytes above the fold count alike in the index, and a logo that waits for a hero is
-//! not what a visitor calls better. A resource of another party has no line, because the site's owner does not send it.
+//! A greedy search moves one resource at a time: a resource above the fold, or one that leads there, goes up to [`RAISED`]; then the others
+//! go last. There is only one target urgency, so that recordings do not differ by equivalent urgencies. Each line must gain [`LINE_GAIN`]
+//! over all networks and recordings, and something in each recording. So there are few lines, and another recording of the page gives the
+//! same. A line that qualifies in only some recordings is doubtful. No line delays a visible image beyond [`LATER_MAX`] times its time in
+//! the usual order, nor the first rendering or the largest image beyond [`SEEN_LATER_MAX`] times: the index weights all bytes above the
+//! fold equally, but a visitor does not prefer a logo that waits for a hero. Resources of another party have no line, because the site's
+//! owner does not send them.
 
 use super::task::Task;
 use crate::ideal::Simulation;
@@ -15,37 +16,37 @@ use corpus::page::{BrowserPriority, Party};
 use schedulers::{Kind, URGENCY_MAX, usual_priority};
 use std::sync::Arc;
 
-/// What a line must gain: the logarithm of the index, the mean over networks and recordings.
+/// The minimum gain of a line: the logarithm of the index, averaged over networks and recordings.
 const LINE_GAIN: f64 = 0.01;
 
-/// A line that gains this share of it is one in another recording.
+/// A line qualifies in another recording if it gains this share of [`LINE_GAIN`].
 const DOUBTFUL_SHARE: f64 = 0.5;
 
-/// Where a resource goes up: after stylesheets and fonts, which are not incremental, and before scripts.
+/// The place of raised resources: after stylesheets and fonts, which are not incremental, and before scripts.
 const RAISED: BrowserPriority = BrowserPriority { urgency: 0, incremental: true };
 
 /// Where a resource waits.
 const LAST: BrowserPriority = BrowserPriority { urgency: URGENCY_MAX, incremental: false };
 
-/// A visible image may come this many times as late as it does in the usual order.
+/// How many times as late as in the usual order a visible image may be.
 pub(crate) const LATER_MAX: f64 = 1.1;
 
-/// The first rendering and the largest image may come this many times as late.
+/// How many times as late the first rendering and the largest image may be.
 pub(crate) const SEEN_LATER_MAX: f64 = 1.02;
 
 /// A priority for each resource of a page.
 pub type Priorities = Vec<BrowserPriority>;
 
-/// What a page's resources should be sent with.
+/// The priorities that a page's resources should get.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// What browsers signal, with the lines that gain.
+    /// The browser's signals, changed by the lines that gain.
     pub priorities: Priorities,
-    /// The resources with a line that would gain in some recordings only.
+    /// The resources with a line that would gain in only some recordings.
     pub doubtful: Vec<usize>,
 }
 
-/// What browsers signal for each resource.
+/// The browser's signals for each resource.
 pub fn usual(page: &Page) -> Priorities {
     let said = page.resources.iter().map(|it| usual_priority(&it.for_scheduler()));
     said.map(|(urgency, incremental)| BrowserPriority { urgency, incremental }).collect()
@@ -57,15 +58,15 @@ pub(crate) fn is_visible_image(page: &Page, id: usize) -> bool {
     resource.kind == Kind::Image && resource.above_fold
 }
 
-/// The image that a visitor sees as the page's largest: a hero, or without one the visible image with most bytes.
+/// The image that a visitor sees as the page's largest: a hero, or otherwise the visible image with the most bytes.
 pub(crate) fn largest_image(page: &Page) -> Option<usize> {
     let images = (0..page.resources.len()).filter(|it| is_visible_image(page, *it));
     images.max_by_key(|it| (page.resources[*it].hero, page.resources[*it].bytes))
 }
 
-/// Searches priorities for a page whose ATF index is low, the geometric mean over `networks`, which must be as the engine `ideal`
-/// honours them, and over `recordings` of it, which have the same resources. `go_on` is asked before each order is tried: after the
-/// first no the search ends with what it has. None when the page has no bytes above the fold.
+/// Searches priorities for a page that give a low ATF index: the geometric mean over `networks`, which engine `ideal` must support, and
+/// over `recordings` of the page, which have the same resources. Calls `go_on` before trying each order; after the first false, returns the
+/// result so far. `None` if the page has no bytes above the fold.
 pub fn priorities(
     recordings: &[Arc<Page>],
     networks: &[Network],
@@ -89,7 +90,7 @@ struct Played {
     task: Task,
     /// The logarithm of its cost in the usual order.
     usual_cost: f64,
-    /// The visible images, and when each must be there.
+    /// The visible images, and the deadline of each.
     due_us: Vec<(usize, f64)>,
     /// When the first rendering must be.
     first_render_due_us: f64,
@@ -118,11 +119,11 @@ impl Played {
 
 /// Loads of all recordings on all networks with the same priorities.
 struct Outcome {
-    /// The logarithm of each recording's cost, the mean over networks, less what it is in the usual order.
+    /// The logarithm of each recording's cost, averaged over networks, minus its value in the usual order.
     costs: Vec<f64>,
-    /// The visible images that are late somewhere.
+    /// The visible images that are late in some load.
     late: Vec<usize>,
-    /// Whether the first rendering is late somewhere.
+    /// Whether the first rendering is late in some load.
     is_shown_late: bool,
 }
 
@@ -144,7 +145,7 @@ struct Search<'a> {
     go_on: &'a dyn Fn() -> bool,
 }
 
-/// Priorities with one more line, and priorities for the visible images that it would make late.
+/// Priorities with one more line, including lines for the visible images that it would delay.
 struct Move {
     id: usize,
     priorities: Priorities,
@@ -152,7 +153,7 @@ struct Move {
 }
 
 impl Search<'_> {
-    /// Takes the line that gains most, as long as one gains enough.
+    /// Adds the line that gains most, as long as one gains enough.
     fn lines(
         &mut self,
         mut priorities: Priorities,
@@ -180,19 +181,19 @@ impl Search<'_> {
         priorities
     }
 
-    /// A resource that is above the fold or leads there goes up.
+    /// Raises a resource that is above the fold or leads there.
     fn raised(&self, priorities: &Priorities, id: usize) -> Option<Move> {
         let can_rise = self.is_useful(id) && priorities[id].urgency > RAISED.urgency;
         can_rise.then(|| self.tried(priorities, id, RAISED)).flatten()
     }
 
-    /// A resource that is not above the fold and does not lead there goes last.
+    /// Puts a resource last that is not above the fold and does not lead there.
     fn lowered(&self, priorities: &Priorities, id: usize) -> Option<Move> {
         let can_wait = !self.is_useful(id) && priorities[id].urgency < LAST.urgency;
         can_wait.then(|| self.tried(priorities, id, LAST)).flatten()
     }
 
-    /// Whether the site's owner decides how it is sent.
+    /// Whether the site's owner controls how it is sent.
     fn is_own(&self, id: usize) -> bool {
         self.recordings.iter().flatten().all(|played| {
             let page = &played.task.page;
@@ -204,7 +205,7 @@ impl Search<'_> {
         self.recordings.iter().flatten().any(|it| it.task.useful_bytes[id] > 0)
     }
 
-    /// The result of another place. Visible images that would be late go up.
+    /// The result of moving a resource. Visible images that would be late are raised, too.
     fn tried(&self, priorities: &Priorities, id: usize, place: BrowserPriority) -> Option<Move> {
         let mut priorities = priorities.clone();
         priorities[id] = place;
@@ -218,7 +219,7 @@ impl Search<'_> {
         }
     }
 
-    /// `None`: a load does not end, or the search is to end.
+    /// `None` if a load does not end, or the search must end.
     fn outcome(&self, priorities: &Priorities) -> Option<Outcome> {
         (self.go_on)().then_some(())?;
         let (mut late, mut is_shown_late) = (Vec::new(), false);
@@ -245,8 +246,8 @@ impl Search<'_> {
     }
 }
 
-/// A load whose server obeys these priorities: a lower urgency first; within one, whole responses in the order of requests, then
-/// the incremental ones in turn.
+/// A load from a server that obeys these priorities: lower urgencies first; within an urgency, whole responses in the order of requests,
+/// then the incremental ones in turn.
 fn obeyed(task: &Task, priorities: &Priorities) -> Simulation {
     let (mut turns, mut turn) = (vec![0_u64; task.len()], 0);
     Simulation::of_task(task).finish(|_, ready| {

@@ -6,15 +6,15 @@ use schedulers::{Element, Halves, Place, Rank, Resource, Scheme, ServerHalf, Str
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A scheme that sends as the bracket's order says, packet by packet: of the responses that are ready the one goes whose next packet
-/// comes first in it. Its server must know the resources' IDs ([`crate::Metadata::Full`]).
+/// A scheme that sends in the bracket's order, packet by packet: among the ready responses, it picks the one whose next packet comes
+/// first in that order. Its server must know the resources' IDs ([`crate::Metadata::Full`]).
 pub fn schedule_scheme(bracket: &Bracket, name: &str) -> Scheme {
     let mut places: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
     for (place, resource) in (0..).zip(&bracket.schedule) {
         places.entry(*resource).or_default().push(place);
     }
     let places = Arc::new(places);
-    let about = "An order that was searched for, packet by packet";
+    let about = "An order found by search, packet by packet";
     Scheme::new(name, about, "docs/bounds.md", move |_, _| {
         let half = Follows { places: Arc::clone(&places), open: BTreeMap::new() };
         Ok(Halves::of_server("no client knows the order", half))
@@ -22,9 +22,9 @@ pub fn schedule_scheme(bracket: &Bracket, name: &str) -> Scheme {
 }
 
 struct Follows {
-    /// Where each resource's packets are in the order.
+    /// The places of each resource's packets in the order.
     places: Arc<BTreeMap<usize, Vec<u64>>>,
-    /// The resource of each response, and the bytes of it that have gone.
+    /// The resource of each response, and its bytes sent so far.
     open: BTreeMap<StreamId, (Option<usize>, u64)>,
 }
 
@@ -33,7 +33,7 @@ impl Follows {
         let Some((resource, sent)) = self.open.get(&stream) else { return };
         let places = resource.and_then(|it| self.places.get(&it));
         let next = usize::try_from(sent / PACKET_BYTES).unwrap_or(usize::MAX);
-        // Heads of responses make a few bytes more than the order knows of.
+        // Heads of responses add a few bytes that the order does not contain.
         let place = places.and_then(|it| it.get(next).or(it.last())).copied().unwrap_or(u64::MAX);
         let rank = Rank::sequence(place).then(stream.0);
         tree.put(Element::Stream(stream), Place::DEFAULT.rank(rank));

@@ -1,4 +1,4 @@
-//! A load of the engine `ideal` with orders instead of a scheduler.
+//! A load on the engine `ideal`, driven by orders instead of a scheduler.
 
 use super::task::Task;
 use crate::ideal::Simulation;
@@ -10,8 +10,8 @@ impl Simulation {
         Self::new(&task.page, task.clock)
     }
 
-    /// Goes on to the next slot in which something can be sent. Returns the resources that can be sent. There are
-    /// none when the load is over.
+    /// Continues to the next slot in which something can be sent. Returns the resources that can be sent; empty
+    /// when the load is over.
     pub(super) fn advance(&mut self) -> Vec<usize> {
         self.next(|it, _| Some(it.ready()).filter(|it| !it.is_empty())).unwrap_or_default()
     }
@@ -21,7 +21,7 @@ impl Simulation {
         self.send(resource, PACKET_BYTES.min(self.available(resource) - self.sent[resource]));
     }
 
-    /// Goes on to the end; `pick` chooses among the resources that are ready.
+    /// Continues to the end; `pick` chooses among the ready resources.
     pub(super) fn finish(mut self, mut pick: impl FnMut(&Self, &[usize]) -> usize) -> Self {
         while let Some(chosen) = self.next(|search, _| {
             let ready = search.ready();
@@ -32,8 +32,8 @@ impl Simulation {
         self
     }
 
-    /// The sum over resources of weight times completion, in byte-microseconds. `None`: a resource with weight
-    /// is not on its way yet.
+    /// The sum over resources of weight times completion, in byte-microseconds. `None` if a resource with weight
+    /// has not been sent completely.
     pub(super) fn cost(&self, task: &Task) -> Option<u128> {
         let mut cost = 0;
         for (weight, complete_us) in task.weights.iter().zip(&self.complete_us) {

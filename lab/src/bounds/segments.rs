@@ -1,5 +1,5 @@
-//! Segments: the parts of a response between the bytes that something waits for. An order of segments is a
-//! list of priorities: the first in the list that is ready always goes.
+//! Segments: the parts of a response between bytes that something waits for. An order of segments is a
+//! list of priorities: the first ready one in the list always goes.
 
 use super::Side;
 use super::task::Task;
@@ -9,7 +9,7 @@ use client::playback::Wait;
 
 /// Where the segments of each response end, in bytes, at the ends of packets.
 ///
-/// To hold things up, the last packet of each segment is a segment of its own.
+/// To delay things, the last packet of each segment is a separate segment.
 pub(super) fn ends(task: &Task, side: Side) -> Vec<Vec<u64>> {
     let mut ends: Vec<Vec<u64>> = task.bytes.iter().map(|it| vec![*it]).collect();
     for wait in task.waits.iter().flatten() {
@@ -50,13 +50,13 @@ impl Segments {
         Self { ends, first, count }
     }
 
-    /// The segment of `id` that the byte after `sent` belongs to.
+    /// The segment of `id` with the byte after `sent`.
     fn at(&self, id: usize, sent: u64) -> usize {
         let within = self.ends[id].partition_point(|it| *it <= sent);
         self.first[id] + within.min(self.ends[id].len() - 1)
     }
 
-    /// The segments in the order in which `order`, one resource a packet, completes them.
+    /// The segments in the order in which `order`, one resource per packet, completes them.
     pub(super) fn completed_by(&self, task: &Task, order: &[usize]) -> Vec<usize> {
         let mut sent = vec![0; task.len()];
         let mut list = Vec::with_capacity(self.count);

@@ -1,4 +1,4 @@
-//! The data of a page and a network that the searches use: sizes, slots, and who waits for whom.
+//! The data of a page and a network for the searches: sizes, slots, and dependencies.
 
 use crate::ideal::{Clock, micros};
 use crate::limits::PAIRS_MAX;
@@ -13,15 +13,15 @@ use std::sync::Arc;
 pub(super) struct Task {
     pub(super) page: Arc<Page>,
     pub(super) clock: Clock,
-    /// Bytes that count in the index: bytes of bodies above the fold.
+    /// Bytes that count in the index: body bytes above the fold.
     pub(super) weights: Vec<u64>,
     /// Bytes that the link carries: one for an empty body, because its packet takes a slot.
     pub(super) bytes: Vec<u64>,
-    /// What the discovery of each resource waits for, all of it.
+    /// All conditions for the discovery of each resource.
     pub(super) waits: Vec<Vec<Wait>>,
     /// The resources of each turn on the main thread, in the order of turns.
     pub(super) turns: Vec<Vec<usize>>,
-    /// For each resource, (ancestor, bytes of it) that arrive before it is discovered.
+    /// For each resource, (ancestor, bytes of it) that arrive before its discovery.
     pub(super) needs: Vec<Vec<(usize, u64)>>,
     /// For each resource, the number of bytes from its start that are above the fold or lead there.
     pub(super) useful_bytes: Vec<u64>,
@@ -66,8 +66,8 @@ impl Task {
         if resource.is_executed() { micros(resource.exec_ms) } else { 0 }
     }
 
-    /// (resource, bytes of it) that must have arrived before `wait` can be met, besides what those
-    /// resources themselves wait for.
+    /// (resource, bytes of it) that must have arrived before `wait` can be met, except the needs of
+    /// those resources themselves.
     fn direct_needs(&self, wait: Wait) -> Vec<(usize, u64)> {
         if let Wait::Bytes(id, bytes) = wait {
             return vec![(id, bytes.min(self.bytes[id]))];
@@ -83,7 +83,7 @@ impl Task {
         needed.into_iter().map(|it| (it, self.bytes[it])).collect()
     }
 
-    /// Pass after pass until nothing is added; what is found at any time is needed indeed.
+    /// Repeats passes until nothing is added; every intermediate result is a valid set of needs.
     fn all_needs(&self) -> Vec<Vec<(usize, u64)>> {
         let count = self.len();
         if count > PAIRS_MAX {
@@ -133,11 +133,11 @@ impl Task {
         useful
     }
 
-    /// Whether an earlier arrival can never make anything happen later.
+    /// Whether an earlier arrival can never delay anything.
     ///
-    /// It can when scripts compete for the main thread without a fixed order, when the load event waits
-    /// for what happens to be discovered before it, and when a body comes in pieces that do not fill
-    /// packets: sent early, it takes more of them.
+    /// It can if scripts compete for the main thread without a fixed order, if the load event waits for
+    /// resources that happen to be discovered before it, or if a body arrives in pieces that do not
+    /// fill packets: sent early, it takes more of them.
     pub(super) fn is_monotone(&self) -> bool {
         let resources = &self.page.resources;
         let on_load = resources.iter().any(|it| it.trigger.on == Event::Load);
@@ -157,7 +157,7 @@ impl Task {
     }
 }
 
-/// Whether a piece but the last ends within a packet.
+/// Whether a piece other than the last ends within a packet.
 fn is_ragged(resource: &PageResource) -> bool {
     let mut end = 0;
     let inner = resource.chunks.split_last().map_or(&[][..], |(_, inner)| inner);

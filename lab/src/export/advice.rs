@@ -1,64 +1,64 @@
-//! What an export says, for any server.
+//! The content of an export, for any server.
 
 use corpus::Page;
 use corpus::page::Script;
 use gateway::is_one_path;
 use schedulers::{Kind, Priority, Resource, usual_urgency};
 
-/// Lines that are named as those that move most.
+/// The most lines that are named as moving most.
 const NAMED: usize = 5;
 
-/// A line is named if it moves its resource by this share of what the first one moves.
+/// A line is named if it moves its resource by at least this share of the first line's.
 const NAMED_SHARE: f64 = 0.1;
 
-/// The file that servers take for a folder.
+/// The file that servers send for a folder.
 pub(super) const INDEX: &str = "index.html";
 
-/// What a site should send differently.
+/// The responses that a site should send differently.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Advice {
-    /// What is known of it, in sentences: one for each page and network.
+    /// The findings, in sentences: one for each page and network.
     pub found: Vec<String>,
-    /// Resources that should have another priority than browsers give them, those that matter most first.
+    /// Resources that need a priority other than the browser's, the most important first.
     pub lines: Vec<Line>,
-    /// Pages whose responses should name resources early.
+    /// Pages whose responses should announce resources early.
     pub documents: Vec<Document>,
 }
 
-/// A resource that should have another priority.
+/// A resource that needs another priority.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// Its host; empty: any.
     pub host: String,
     /// Its path, with its query.
     pub path: String,
-    /// What is known of it.
+    /// Its facts.
     pub resource: Resource,
     /// How a script is run.
     pub script: Option<Script>,
-    /// What names it.
+    /// The reference to it.
     pub named_by: NamedBy,
     /// Its priority.
     pub priority: Priority,
-    /// Milliseconds by which it completes later than now, the median over loads; negative: earlier. `None`: not measured.
+    /// Milliseconds by which it completes later than at present, the median over loads; negative: earlier. `None`: not measured.
     pub later_ms: Option<f64>,
 }
 
-/// What names a resource, so that a browser asks for it.
+/// The reference by which a browser finds a resource.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum NamedBy {
-    /// An element of a document, or it is not known.
+    /// An element of a document, or unknown.
     #[default]
     Document,
-    /// The style sheet with this path, for example as a background.
+    /// The style sheet with this path, for example for a background.
     Stylesheet(String),
     /// The script with this path.
     Script(String),
-    /// A style sheet or a script that is not known.
+    /// An unknown style sheet or script.
     Other,
 }
 
-/// A page whose responses should name resources early.
+/// A page whose responses should announce resources early.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     /// Its host; empty: any.
@@ -72,8 +72,8 @@ pub struct Document {
 }
 
 impl Advice {
-    /// The part that every server can be told, and why the rest is left out. A path loses its query: servers match without it, so
-    /// the first of all lines with one path stays.
+    /// The part that every server can express, and why the rest is left out. Paths lose their query, because servers match
+    /// without it, so only the first of all lines with one path remains.
     pub(super) fn sendable(&self) -> (Self, Vec<String>) {
         let mut left_out = Vec::new();
         let mut lines: Vec<Line> = Vec::new();
@@ -85,7 +85,7 @@ impl Advice {
                 left_out
                     .push(format!("{}, because its path needs quoting.", printable(&line.path)));
             } else if let Some(alike) = alike {
-                // nginx, for one, does not begin with two such paths.
+                // nginx, for example, refuses to start with two such paths.
                 if alike.path != path {
                     let other = printable(&alike.path);
                     left_out.push(format!("{path}, because some servers take it for {other}."));
@@ -108,7 +108,7 @@ impl Advice {
         (Self { found: self.found.clone(), lines, documents }, left_out)
     }
 
-    /// Whether it says nothing.
+    /// Whether there is nothing to export.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.documents.iter().all(Document::is_empty)
     }
@@ -119,7 +119,7 @@ impl Advice {
         of_lines.chain(self.documents.iter().map(|it| &it.host)).all(|it| !it.is_empty())
     }
 
-    /// Host and path, or the path alone where not everything names its host.
+    /// Host and path, or the path alone unless all hosts are named.
     pub(super) fn key(&self, host: &str, path: &str) -> String {
         let host = if self.names_hosts() { host } else { "" };
         format!("{host}{path}")
@@ -147,7 +147,7 @@ impl Advice {
     }
 }
 
-/// The paths at which servers know what is at `path`: `/` and `/index.html` are the same.
+/// All paths of the same document: `/` and `/index.html` are the same.
 pub(super) fn paths_of(path: &str) -> Vec<String> {
     let folder = path.strip_suffix(INDEX).filter(|it| it.ends_with('/'));
     let index = path.ends_with('/').then(|| format!("{path}{INDEX}"));
@@ -155,7 +155,7 @@ pub(super) fn paths_of(path: &str) -> Vec<String> {
 }
 
 impl Document {
-    /// The part that every server can be told; `None`: nothing is left of it.
+    /// The part that every server can express; `None` if nothing remains.
     fn sendable(&self) -> Option<Self> {
         let path = without_query(&self.path);
         let mut said = Self { path: path.to_owned(), ..self.clone() };
@@ -169,13 +169,13 @@ impl Document {
         self.links.is_empty() && self.early_hints.is_empty()
     }
 
-    /// Whether a server that knows it also answers for `other`.
+    /// Whether a server with this host also answers for `other`.
     fn answers_for(&self, other: &Self) -> bool {
         self.host == other.host
             && paths_of(&self.path).iter().any(|it| it.eq_ignore_ascii_case(&other.path))
     }
 
-    /// All links: a browser that did not take early hints takes them from the response.
+    /// All links, because a browser that ignored the early hints uses them from the response.
     pub(super) fn all_links(&self) -> Vec<&str> {
         let others = self.links.iter().filter(|it| !self.early_hints.contains(it));
         self.early_hints.iter().chain(others).map(String::as_str).collect()
@@ -183,7 +183,7 @@ impl Document {
 }
 
 impl NamedBy {
-    /// What names a resource of a page.
+    /// The reference to a resource of a page.
     pub fn of(page: &Page, id: usize) -> Self {
         let it = &page.resources[id];
         let by = page.resources.get(it.trigger.of).filter(|_| !it.preload);
@@ -206,19 +206,19 @@ impl NamedBy {
 }
 
 impl Line {
-    /// Whether browsers ask for it more urgently than they should (`Some(false)`), or less (`Some(true)`).
+    /// Whether browsers request it less urgently than they should (`Some(true)`), or more urgently (`Some(false)`).
     pub(super) fn is_raised(&self) -> Option<bool> {
         let usual = usual_urgency(&self.resource);
         let urgency = self.priority.urgency?;
         (urgency != usual).then_some(urgency < usual)
     }
 
-    /// By how much it moves in time, to either side.
+    /// How far it moves in time, in either direction.
     fn moved_ms(&self) -> f64 {
         self.later_ms.map_or(0.0, f64::abs)
     }
 
-    /// The attribute of a `script` element that says how it is run, with a space before it.
+    /// The attribute of a `script` element about its execution, with a leading space.
     pub(super) fn script_attribute(&self) -> &'static str {
         match self.script {
             Some(Script::Module) => " type=\"module\"",
@@ -233,7 +233,7 @@ fn without_query(path: &str) -> &str {
     path.split('?').next().unwrap_or_default()
 }
 
-/// Whether no server's configuration gives a meaning to a character of `path`, and a server that decodes it finds it the same.
+/// Whether no server's configuration gives a character of `path` a meaning, and decoding does not change it.
 fn is_plain(path: &str) -> bool {
     path.bytes().all(|it| it.is_ascii_alphanumeric() || b"/._~-+,=:@!&".contains(&it))
 }
@@ -242,12 +242,12 @@ fn is_host(host: &str) -> bool {
     host.bytes().all(|it| it.is_ascii_alphanumeric() || b".-:[]".contains(&it))
 }
 
-/// Whether a `Link` value can stand between double quotes anywhere.
+/// Whether a `Link` value is safe between double quotes on every server.
 fn is_link(link: &str) -> bool {
     link.bytes().all(|it| it.is_ascii_alphanumeric() || b"/._~-+,=:@!&?<>; ".contains(&it))
 }
 
-/// A path from a recording must not end a comment.
+/// Makes a path from a recording safe in a comment, which it must not end.
 fn printable(path: &str) -> String {
     path.escape_default().to_string()
 }

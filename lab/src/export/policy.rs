@@ -1,4 +1,4 @@
-//! What a policy says, as advice for other servers.
+//! A policy as advice for other servers.
 
 use super::advice::{Advice, Document, INDEX, Line, NamedBy};
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -9,11 +9,11 @@ use schedulers::{Priority, Resource};
 use server::SignalUse;
 use std::path::Path;
 
-/// The priorities, links and early hints of a configuration of `utmost serve`, such as `compare --policy` and `find --policy` write
-/// it. What no other server can do, a scheme, is said.
+/// The priorities, links and early hints of a configuration for `utmost serve`, such as from `compare --policy` and `find
+/// --policy`. Notes what no other server can do, such as schemes.
 pub fn of_policy(config: &Config) -> Advice {
     let hosts: Vec<&str> = config.routes.iter().filter_map(|it| it.host.as_deref()).collect();
-    // A directive is for a path on all hosts of the file.
+    // A directive applies to a path on all hosts of the file.
     let one = hosts.first().filter(|first| hosts.iter().all(|it| it == *first));
     let host = one.filter(|it| !is_of_bundled(config, it)).map_or("", |it| it).to_owned();
     let namers = Namers::of(config);
@@ -31,7 +31,7 @@ pub fn of_policy(config: &Config) -> Advice {
             later_ms: None,
         });
     }
-    // The most urgent first, as what moves them was not kept.
+    // The most urgent first, because the file does not record how far they move.
     lines.sort_by_key(|it| it.priority.urgency_or_default());
     Advice {
         found: config.routes.iter().filter_map(untold).collect(),
@@ -40,16 +40,16 @@ pub fn of_policy(config: &Config) -> Advice {
     }
 }
 
-/// Whether the host is that of a bundled page, which does not exist.
+/// Whether the host belongs to a bundled page, and so does not exist.
 fn is_of_bundled(config: &Config, host: &str) -> bool {
     let ConfigSite::Pages(pages) = &config.site else { return false };
     pages.iter().filter_map(|it| corpus::bundled(it)).any(|it| http3::host(it.host(0)) == host)
 }
 
-/// Where it can be looked up what names a resource.
+/// Where to look up what references a resource.
 enum Namers {
     Pages(Vec<Page>),
-    /// The texts of the documents that the policy has routes for, as far as they can be read.
+    /// The texts of the documents with routes in the policy, as far as they can be read.
     Documents(Vec<String>),
     /// A backend makes the documents.
     Unknown,
@@ -100,7 +100,7 @@ fn document_text(root: &Path, path: &str) -> Option<String> {
     is_short.then(|| std::fs::read_to_string(file).ok()).flatten()
 }
 
-/// A policy says of a module that it is deferred, and no more.
+/// A policy records of a module only that it is deferred.
 fn script(resource: &Resource) -> Option<Script> {
     let deferred = resource.deferred.then_some(Script::Defer);
     deferred.or(resource.asynchronous.then_some(Script::Async))
@@ -114,7 +114,7 @@ fn document(route: &ConfigRoute, host: &str) -> Option<Document> {
     is_said.then(|| Document { host: host.to_owned(), path, links, early_hints })
 }
 
-/// The order of a page that no other server can be told.
+/// The order of a page that no other server can express.
 fn untold(route: &ConfigRoute) -> Option<String> {
     let scheme = route.scheme.as_ref().filter(|_| route.signals == Some(SignalUse::Ignore))?;
     let path = &route.path;

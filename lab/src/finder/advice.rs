@@ -1,4 +1,4 @@
-//! What the finder found, as advice for servers that send by RFC 9218.
+//! The finder's results as advice for servers that send by RFC 9218.
 
 use super::{ByHints, ByResource, ResourcePriority, SiteAnswer};
 use crate::export::{Advice, Document, Line, NamedBy};
@@ -9,8 +9,8 @@ use schedulers::Priority;
 /// Hidden resources that are named.
 const NAMED: usize = 5;
 
-/// What servers that send by RFC 9218 should be told. Pages that gain nothing have no lines. `hints`: what was found of hints, if
-/// they were loaded; then only hints that gain are printed.
+/// The advice for servers that send by RFC 9218. Pages without a gain have no lines. `hints`: results for hints, if they were
+/// loaded; then only hints with a gain are printed.
 pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
     let mut advice = Advice::default();
     advice.found.extend([answer.sentence.clone(), answer.certainty.clone()]);

@@ -1,4 +1,4 @@
-//! Whole schemes: what to choose for each page and network, how certain that is, and one order for all.
+//! Whole schemes: the choice for each page and network, its certainty, and one order for all.
 
 use super::robust::{LeastWorst, is_loaded, least_bad};
 use super::screening::Ranked;
@@ -13,12 +13,12 @@ use corpus::Page;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Which schemes are better than the present order. Only a server that runs schemes can send under one.
+/// Which schemes are better than the present order. Only a server that runs schemes can use one.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
-    /// One for each page and network.
+    /// One answer for each page and network.
     pub pages: Vec<PageAnswer>,
-    /// One order for all of them; null where there is one page on one network.
+    /// One order for all of them; null if there is one page on one network.
     pub robust_choice: Option<RobustChoice>,
     /// How many loads it took.
     pub loads: Loads,
@@ -33,25 +33,25 @@ pub struct PageAnswer {
     pub network: String,
     /// Whether to change anything.
     pub verdict: Verdict,
-    /// The scheme to change to; null: keep what you have.
+    /// The scheme to change to; null to keep the present order.
     pub choice: Option<String>,
     /// The verdict in words.
     pub words: String,
-    /// The scheme that the first loads favoured and the later ones judged; null: no load finished.
+    /// The scheme that the first loads favoured and the later ones judged; null if no load finished.
     pub candidate: Option<String>,
-    /// What the later loads say of it.
+    /// The result of the later loads.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
-    /// Whether the interval is as narrow as was asked for.
+    /// Whether the interval is as narrow as requested.
     pub is_narrow: bool,
     /// Loads in the present order, and under the candidate, the first batch included.
     pub loads: usize,
-    /// What a visitor notices of the candidate.
+    /// The candidate's visible effects.
     #[serde(flatten)]
     pub noticed: Noticed,
     /// Loads that did not finish.
     pub unfinished: usize,
-    /// The seed of the pair whose ratio is in the middle, which figures show; null without a pair.
+    /// The seed of the pair with the median ratio, which figures show; null without a pair.
     pub middle_seed: Option<u64>,
     /// Every order that was loaded on `stack`, the best first.
     pub ranking: Vec<RankedOrder>,
@@ -69,23 +69,23 @@ pub enum Verdict {
     Better,
     /// Nothing that was loaded is better.
     NothingBetter,
-    /// The candidate gains, but another recording or chance would turn that.
+    /// The candidate gains, but another recording or chance could reverse that.
     Unsure,
     /// No pair of loads finished.
     #[default]
     Unknown,
 }
 
-/// The candidate beside the present order. A ratio above 1: it is better.
+/// The candidate compared with the present order. A ratio above 1 means that it is better.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct JudgedCandidate {
     /// The present order's index divided by the candidate's, over pairs of loads (Hodges and Lehmann).
     pub ratio: Option<f64>,
     /// Its 95 % interval.
     pub interval: Option<Interval>,
-    /// The p of Wilcoxon's signed-rank test; null where every load is the same.
+    /// The p-value of Wilcoxon's signed-rank test; null if every load is the same.
     pub wilcoxon_p: Option<f64>,
-    /// The same, adjusted after Holm for all tests of the answer.
+    /// The same, with Holm's adjustment for all tests of the answer.
     pub holm_p: Option<f64>,
     /// Pairs of loads.
     pub pairs: usize,
@@ -94,9 +94,9 @@ pub struct JudgedCandidate {
 /// An index over the resources that count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Index {
-    /// The value over the resources above the fold in ms; null where the page has nothing there.
+    /// The value over the resources above the fold in ms; null if the page has none.
     pub atf_ms: Option<f64>,
-    /// That of all resources, for a page that has nothing above the fold.
+    /// The value over all resources, for a page with nothing above the fold.
     pub all_ms: Option<f64>,
 }
 
@@ -107,23 +107,23 @@ pub struct RankedOrder {
     pub scheme: String,
     /// Whether it is the present order.
     pub is_present: bool,
-    /// Loads under it. Only the present order and the candidate have more loads than the first batch.
+    /// Loads under it. Only the present order and the candidate have loads beyond the first batch.
     pub loads: usize,
-    /// The median of what loads are judged by, over the loads that judge, or over the first batch's where it has no others.
+    /// The median of the measure, over the loads that judge, or over the first batch's if there are no others.
     #[serde(flatten)]
     pub index: Index,
     /// How many times better it is than `rr`, over pairs of loads of the first batch.
     pub speedup_rr: Option<f64>,
-    /// How many times better it is than the present order, over pairs of the loads of which `index` is the median.
+    /// How many times better it is than the present order, over pairs of the same loads as `index`.
     pub speedup_present: Option<f64>,
-    /// The 95 % interval of that; null where the order has only loads of the first batch.
+    /// The 95 % interval of that; null if the order has only loads of the first batch.
     pub interval: Option<Interval>,
-    /// The index divided by its lower bound; null where there is no bound.
+    /// The index divided by its lower bound; null if there is no bound.
     pub regret: Option<f64>,
 }
 
-/// The order whose worst regret over all pages and networks is least, among those that were loaded everywhere on `stack`. The
-/// present one where nothing is better than it anywhere.
+/// The order with the lowest worst regret over all pages and networks, among those loaded everywhere on `stack`. The present one
+/// if nothing beats it anywhere.
 #[derive(Debug, Clone, Serialize)]
 pub struct RobustChoice {
     /// Its scheme.
@@ -132,11 +132,11 @@ pub struct RobustChoice {
     pub is_present: bool,
     /// The choice in words.
     pub words: String,
-    /// Its worst regret. Without a lower bound, a regret is the index divided by the best one of the page and network.
+    /// Its worst regret. Without a lower bound, a regret is the index divided by the best one for the page and network.
     pub worst_regret: f64,
-    /// The page where it is worst.
+    /// The page with its worst regret.
     pub page: String,
-    /// The network where it is worst.
+    /// The network with its worst regret.
     pub network: String,
     /// How many times better than the present order it is on that network.
     pub speedup_present: Option<f64>,
@@ -153,12 +153,13 @@ pub struct Loads {
     pub ideal: usize,
     /// On the engine `stack`.
     pub stack: usize,
-    /// On `stack`, if every scheme had been loaded as many times there.
+    /// Loads on `stack` if every scheme had been loaded there the same number of times.
     pub stack_of_all_schemes: usize,
 }
 
 impl Verdict {
-    /// Unsure is what may be worth a change, and may be none: its estimate is above 1, and its interval reaches what is worth one.
+    /// Unsure means: possibly worth a change, possibly not. The estimate is above 1, and the interval reaches a gain that is worth
+    /// one.
     fn of(judged: Option<Judgement>, holm_p: Option<f64>) -> Self {
         let Some(judged) = judged else { return Self::Unknown };
         let reaches = judged.interval.is_none_or(|[_, high]| high >= WORTHWHILE);
@@ -172,7 +173,7 @@ impl Verdict {
 
 #[cfg(test)]
 impl Verdict {
-    /// What a judgement alone says.
+    /// The verdict from a judgement alone.
     pub(super) fn of_judged(judged: &JudgedCandidate) -> Self {
         let JudgedCandidate { ratio, interval, wilcoxon_p: p, holm_p, pairs } = *judged;
         Self::of(ratio.map(|ratio| Judgement { ratio, interval, p, pairs }), holm_p)
@@ -180,7 +181,7 @@ impl Verdict {
 }
 
 impl JudgedCandidate {
-    /// Adjusts the p of these tests for one another, and says what each then says.
+    /// Adjusts the p-values of these tests for one another, and sets each verdict.
     pub(super) fn judge(tests: Vec<(&mut Self, &mut Verdict)>) {
         let p_values: Vec<Option<f64>> = tests.iter().map(|it| it.0.wilcoxon_p).collect();
         for ((judgement, verdict), holm_p) in tests.into_iter().zip(adjusted(&p_values)) {
@@ -274,7 +275,7 @@ impl Case {
         rows
     }
 
-    /// The present order (`None`), and the candidates by their places.
+    /// The present order (`None`), and the indices of the candidates.
     fn orders(&self) -> Vec<Option<usize>> {
         [None].into_iter().chain((0..self.names.len()).map(Some)).collect()
     }

@@ -1,4 +1,5 @@
-//! An earlier answer beside today's: did a page get slower in the order that it has, and is what was found then still right?
+//! Compares an earlier answer with today's: has a page become slower in its present order, and is the earlier result
+//! still right?
 
 use super::ByResource;
 use super::answer::JudgedCandidate;
@@ -8,10 +9,10 @@ use super::words::evidence;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What is kept of an earlier answer.
+/// The stored part of an earlier answer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Baseline {
-    /// What its loads were judged by.
+    /// The measure of its loads.
     pub metric: String,
     by_resource: Vec<PageBefore>,
 }
@@ -49,7 +50,7 @@ impl PageBefore {
         self.networks.iter().find(|it| it.network == name)
     }
 
-    /// Whether the page has changed, and other lines are the best for it.
+    /// Whether the page has changed, and other lines are now the best for it.
     fn is_stale(&self, now: &ByResource) -> bool {
         let then: BTreeSet<LineBefore> =
             self.resources.iter().filter(|_| self.is_better).cloned().collect();
@@ -69,32 +70,33 @@ pub struct Change {
     pub page: String,
     /// The network.
     pub network: String,
-    /// What became of it, in the present order.
+    /// How it changed, in the present order.
     pub verdict: ChangeVerdict,
-    /// The index of then divided by the one of now, over pairs of loads with the same seed: below 1 the page is slower now.
+    /// The earlier index divided by the present one, over pairs of loads with the same seed: below 1, the page is now
+    /// slower.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
-    /// The page is another one, and other priorities are the best for it: what was found then is stale.
+    /// The page has changed, and other priorities are the best for it: the earlier result is stale.
     pub is_stale: bool,
     /// All of it in words.
     pub words: String,
 }
 
-/// What became of a page.
+/// How a page changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeVerdict {
-    /// It got slower, beyond what chance does.
+    /// It became slower, beyond chance.
     Slower,
     /// It got faster.
     Faster,
     /// No difference shows.
     Same,
-    /// The baseline does not have it, or no pair of loads finished.
+    /// It is not in the baseline, or no pair of loads finished.
     Unknown,
 }
 
-/// Compares what was found with an earlier answer: a row for each page and network, and one for each that is there no more.
+/// Compares results with an earlier answer: a row for each page and network, and one for each that no longer exists.
 pub fn changes(before: &Baseline, found: &[ByResource]) -> Vec<Change> {
     let mut nows: Vec<(&ByResource, &Gain)> = Vec::new();
     for page in found {
@@ -152,7 +154,7 @@ impl Change {
         Self { words: change.in_words(is_known), ..change }
     }
 
-    /// A page of the baseline that is not there any more.
+    /// A page of the baseline that no longer exists.
     fn gone(page: &str, network: &str) -> Self {
         Self {
             words: format!("{page} on {network}: only in the baseline"),
@@ -179,7 +181,7 @@ impl Change {
             _ => "unknown, because too few loads finished".to_owned(),
         };
         let stale = if self.is_stale {
-            "; the page has changed, and what was found then is not the best for it now: ask again"
+            "; the page has changed, and the earlier answer is not the best for it now: run the search again"
         } else {
             ""
         };
@@ -237,8 +239,7 @@ mod tests {
             page("c", &near(100.0), "hero", "2"),
         ];
         let told = told(&before, &now);
-        let stale =
-            "the page has changed, and what was found then is not the best for it now: ask again";
+        let stale = "the page has changed, and the earlier answer is not the best for it now: run the search again";
         assert!(told[0].ends_with(stale), "{told:?}");
         assert!(told[1..].iter().all(|it| !it.contains("changed")), "{told:?}");
     }

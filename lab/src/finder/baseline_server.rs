@@ -1,10 +1,10 @@
-//! What a site runs today, as a model of how that server sends.
+//! The server that a site runs today, as a model of its send order.
 
 use crate::probe::{Finding, Kind, Run, Verdict};
 use crate::study::statistics::median;
 use server::SignalUse;
 
-/// More of the other responses than this share have begun before the first is complete, where all are sent in turn.
+/// If more than this share of the other responses has begun before the first is complete, they are sent in turn.
 const SHARING_MIN: f64 = 0.5;
 
 /// A server and the order in which it sends responses over HTTP/3.
@@ -14,13 +14,13 @@ pub struct BaselineServer {
     pub name: &'static str,
     /// The scheme by which it sends.
     pub scheme: &'static str,
-    /// Whether it obeys what its clients signal.
+    /// Whether it obeys its clients' signals.
     pub signals: SignalUse,
-    /// How it sends, in words, and the source of that.
+    /// How it sends, in words, and the source for that.
     pub model: &'static str,
 }
 
-/// All of them. The first is taken where nobody says what runs.
+/// All servers. The first is the default.
 pub const BASELINE_SERVERS: [BaselineServer; 6] = [
     BaselineServer {
         name: "rfc9218",
@@ -61,7 +61,7 @@ pub const BASELINE_SERVERS: [BaselineServer; 6] = [
 ];
 
 impl BaselineServer {
-    /// The server of this name; else who there is, in words.
+    /// The server of this name; otherwise the known names, in words.
     pub fn find(name: &str) -> Result<&'static Self, String> {
         BASELINE_SERVERS.iter().find(|it| it.name == name).ok_or_else(|| {
             let known = BASELINE_SERVERS.map(|it| it.name).join(", ");
@@ -69,7 +69,7 @@ impl BaselineServer {
         })
     }
 
-    /// The model that sends as a server did that was probed; `None`: the runs cannot tell.
+    /// The model that sends like a probed server; `None` if the runs do not show it.
     pub fn of_probe(finding: &Finding, runs: &[Run]) -> Option<&'static Self> {
         let controls = runs.iter().filter(|it| it.kind == Kind::Control).map(|it| it.begun_share);
         let name = match finding.verdict {
@@ -81,7 +81,7 @@ impl BaselineServer {
         Self::find(name).ok()
     }
 
-    /// Whether it sends as browsers ask. Then priorities are all that there is to change.
+    /// Whether it sends as browsers ask. Then only priorities can be changed.
     pub fn is_obeying(&self) -> bool {
         self.signals == SignalUse::Obey
     }

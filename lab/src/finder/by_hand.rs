@@ -1,4 +1,4 @@
-//! What somebody changes of a page by hand, in place of a search: priorities of responses, and preloads.
+//! Changes to a page by hand, instead of by a search: priorities of responses, and preloads.
 
 use super::advice::line;
 use super::configuration::{PolicySite, route};
@@ -15,22 +15,22 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The changes. Resources are named by their IDs in the page.
+/// The changes. Resources are identified by their IDs in the page.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByHand {
-    /// Priorities in place of those that browsers signal.
+    /// Priorities that replace the browsers' signals.
     pub priorities: BTreeMap<usize, BrowserPriority>,
     /// Resources that the first byte of the document preloads.
     pub preloads: BTreeSet<usize>,
-    /// Whether a resource is a hero image: a fact that a recording can lack.
+    /// Whether a resource is a hero image, which a recording may not state.
     pub heroes: BTreeMap<usize, bool>,
 }
 
 impl ByHand {
     /// The priorities that a search on the engine `ideal` finds for the plan's first page, on its networks. No loads on `stack` judge
-    /// them, unlike the orders of [`super::by_resource()`]. `go_on` is asked before each load: after the first no
-    /// the search ends with what it has.
+    /// them, unlike the orders of [`super::by_resource()`]. Calls `go_on` before each load; after the first false, returns the result so
+    /// far.
     pub fn searched(plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Self, StudyError> {
         let settings = plan.settings.each().into_iter();
         let networks = settings.map(|(network, it)| it.network_of(network));
@@ -44,7 +44,7 @@ impl ByHand {
         Ok(Self { priorities: changed.collect(), ..Self::default() })
     }
 
-    /// The page with these changes, under another name. Refuses resources that the page lacks, and what a page cannot say.
+    /// The page with these changes, under another name. Rejects resources that the page lacks, and values that a page cannot have.
     pub fn page(&self, page: &Page, name: &str) -> Result<Arc<Page>, StudyError> {
         let mut changed = Page { name: name.to_owned(), ..page.clone() };
         let named = self.priorities.keys().chain(&self.preloads).chain(self.heroes.keys());
@@ -71,8 +71,8 @@ impl ByHand {
         }
     }
 
-    /// What a server that sends by RFC 9218 should be told. `loads`: of the page as it is, and with the changes; `found`: what is known of
-    /// them, in sentences.
+    /// The advice for servers that send by RFC 9218. `loads`: of the page without and with the changes; `found`: the findings, in
+    /// sentences.
     pub fn advice(&self, page: &Arc<Page>, loads: [&RunRecord; 2], found: Vec<String>) -> Advice {
         let lines = self.changed(page, loads).into_iter();
         let links = self.links(page);
@@ -86,7 +86,7 @@ impl ByHand {
         Advice { found, lines: lines.map(|it| line(page, &it)).collect(), documents }
     }
 
-    /// The same as a configuration that `utmost serve --config` takes; `why` begins it, as a comment.
+    /// The same as a configuration for `utmost serve --config`; `why` becomes its first comment.
     pub fn policy(
         &self,
         page: &Arc<Page>,
@@ -104,7 +104,7 @@ impl ByHand {
         )
     }
 
-    /// The priorities that browsers do not signal anyway, of the resources that move most first.
+    /// The priorities that differ from browsers' signals, the resources that move most first.
     fn changed(&self, page: &Page, [now, by_hand]: [&RunRecord; 2]) -> Vec<ResourcePriority> {
         let usual = bounds::usual(page);
         let mut changed = Vec::new();

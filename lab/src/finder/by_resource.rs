@@ -1,8 +1,9 @@
-//! Priorities for single resources: how near a server that only knows RFC 9218 comes to the best order.
+//! Priorities for single resources: how near a server that supports only RFC 9218 comes to the best order.
 //!
-//! They are searched on the engine `ideal` ([`crate::bounds::priorities`]) for all networks and several recordings at once, because a
-//! server cannot know a visitor's. On `stack`, a page whose browser signals them is loaded beside the present order: a server that
-//! obeys then sends as one that overrides what browsers signal. Loads of other recordings judge ([`super::trial`]).
+//! A search on the engine `ideal` ([`crate::bounds::priorities`]) covers all networks and several recordings at once, because a
+//! server cannot know a visitor's. On `stack`, a page whose browser signals the priorities is loaded and compared with the present
+//! order: an obeying server then sends like one that overrides the browser's signals. Loads of other recordings judge
+//! ([`super::trial`]).
 
 use super::answer::JudgedCandidate;
 use super::moved::{all_moved, later};
@@ -20,7 +21,7 @@ use corpus::page::BrowserPriority;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// On no network may a page be more times as slow as now.
+/// The largest slowdown of a page on any network.
 const SLOWER_MAX: f64 = bounds::SEEN_LATER_MAX;
 
 /// Priorities for the resources of a page.
@@ -30,19 +31,19 @@ pub struct ByResource {
     pub page: String,
     /// SHA-256 of the page, as a page file.
     pub page_sha256: String,
-    /// Whether they are worth a change: better on a network, and slower on none, as a policy must be.
+    /// Whether they are worth a change: better on one network and slower on none, as a policy requires.
     pub is_better: bool,
-    /// The resources whose priority differs from what browsers signal, those that move most first.
+    /// The resources whose priority differs from browsers' signals, those that move most first.
     pub resources: Vec<ResourcePriority>,
-    /// URLs of the resources that have no line because another recording of the page would turn it.
+    /// URLs of resources without a line because another recording of the page would reverse it.
     pub unsure: Vec<String>,
-    /// URLs of visible images that come later than now with these priorities, which then are not better.
+    /// URLs of visible images that these priorities delay; the priorities then do not count as better.
     pub late: Vec<String>,
-    /// Paths of the documents that have the same template, and were not loaded.
+    /// Paths of the documents with the same template, which were not loaded.
     pub alike: Vec<String>,
-    /// What was assumed of the page, because its source does not say it.
+    /// Assumptions about the page, because its source does not state these facts.
     pub assumptions: Vec<String>,
-    /// What they gain on each network.
+    /// Their gain on each network.
     pub networks: Vec<Gain>,
     /// The resources' URLs, hosts and kinds.
     #[serde(skip)]
@@ -58,14 +59,14 @@ pub struct ResourcePriority {
     pub url: String,
     /// 0 (first) to 7 (last).
     pub urgency: u8,
-    /// Whether it shares with others of its urgency.
+    /// Whether it shares bandwidth with others of its urgency.
     pub incremental: bool,
-    /// Milliseconds by which it completes later than in the present order, on the network where the page gains most, the median over
+    /// Milliseconds by which it completes later than in the present order, on the network with the largest gain, the median over
     /// seeds; negative: earlier.
     pub later_ms: f64,
 }
 
-/// What priorities gain on a network.
+/// The gain of priorities on a network.
 #[derive(Debug, Clone, Serialize)]
 pub struct Gain {
     /// The network.
@@ -75,27 +76,27 @@ pub struct Gain {
     /// How the priorities compare with the present order.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
-    /// What a visitor notices.
+    /// The visible effects.
     #[serde(flatten)]
     pub noticed: Noticed,
-    /// The index of each load in the present order, by seed; null where it did not finish.
+    /// The index of each load in the present order, by seed; null if it did not finish.
     pub each_present_ms: Indices,
-    /// Loads in the present order or with the priorities that did not finish.
+    /// Unfinished loads, in the present order or with the priorities.
     pub unfinished: usize,
-    /// The seed of the pair whose ratio is in the middle, which figures show; null without a pair.
+    /// The seed of the pair with the median ratio, which figures show; null without a pair.
     pub middle_seed: Option<u64>,
-    /// The median index of the present order in ms, of loads of the page as it was recorded.
+    /// The median index of the present order in ms, over loads of the page as recorded.
     pub present_ms: Option<f64>,
     /// The same with the priorities.
     pub found_ms: Option<f64>,
-    /// The same in the oracle's order of packets; null where it was not asked for.
+    /// The same in the oracle's order of packets; null if not requested.
     pub oracle_ms: Option<f64>,
-    /// What the priorities gain over the present order, in percent of what the oracle's order gains there. Null where that is less
-    /// than 1 %, or unknown.
+    /// The priorities' gain over the present order, in percent of the oracle's gain. Null if the oracle gains less than 1 %, or if
+    /// unknown.
     pub percent_of_oracle: Option<f64>,
 }
 
-/// Searches priorities for each page that has something above the fold.
+/// Searches priorities for each page with something above the fold.
 pub fn by_resource(
     question: &Question,
     progress: &(dyn Fn(Step) + Sync),
@@ -127,7 +128,7 @@ fn of_page(
     for ((gain, pair), ideal) in gains.iter_mut().zip(&pairs).zip(&ideal) {
         let oracle = question.oracle.then(|| bounds::oracle(page, ideal, Effort::default()));
         let Some(oracle) = oracle.flatten() else { continue };
-        // It has the packets of the page as it was recorded.
+        // It has the packets of the page as recorded.
         let batch = Batch::on_stack(question, page, vec![pair.network.clone()], 0, progress);
         let of_oracle = batch.knowing(schedule_scheme(&oracle, "oracle-order"))?.runs;
         gain.oracle_ms = as_recorded(&question.goal, &of_oracle);
@@ -165,14 +166,14 @@ impl Gain {
         }
     }
 
-    /// Whether it is as fast as now or faster, as far as that is worth a word, and shows nothing later.
+    /// Whether it is as fast as now or faster, apart from negligible differences, and shows nothing later.
     fn is_harmless(&self) -> bool {
         let ratio = self.judgement.ratio.unwrap_or_default();
         ratio * SLOWER_MAX >= 1.0 && self.noticed.too_late().is_none()
     }
 }
 
-/// The median index of loads of the page as it was recorded, in ms.
+/// The median index of loads of the page as recorded, in ms.
 fn as_recorded(goal: &Goal, runs: &[RunRecord]) -> Option<f64> {
     let as_recorded = runs.iter().filter(|it| it.seed < BATCH as u64);
     median(&as_recorded.filter_map(|it| goal.index(it).ms()).collect::<Vec<_>>())
@@ -222,7 +223,7 @@ fn answer(
     }
 }
 
-/// The visible images that the priorities make late on a network.
+/// The visible images that the priorities delay on a network.
 fn late(page: &Page, pairs: &[Pair]) -> Vec<String> {
     let judging: Vec<_> = pairs.iter().map(Pair::judging).collect();
     let mut images: Vec<usize> = (0..page.resources.len()).collect();
@@ -287,7 +288,7 @@ impl ByResource {
 }
 
 impl ByResource {
-    /// The page itself; none of an answer that was read.
+    /// The page itself; `None` in an answer read from a file.
     pub(super) fn page(&self) -> Option<&Arc<Page>> {
         self.of.as_ref()
     }
@@ -302,13 +303,13 @@ impl ByResource {
         Some(signalling(page, &priorities))
     }
 
-    /// How many times as fast the page is with them: the geometric mean over networks.
+    /// The speedup of the page with them: the geometric mean over networks.
     pub(super) fn speedup(&self) -> Option<f64> {
         let ratios = self.networks.iter().map(|it| it.judgement.ratio);
         geometric_mean(&ratios.collect::<Option<Vec<f64>>>()?)
     }
 
-    /// Whether they are worth a change. Without a line there is one only where another server gains.
+    /// Decides whether they are worth a change. Without a line, they are only if another server gains.
     pub(super) fn decide(&mut self, question: &Question) {
         let has_change = !self.resources.is_empty() || !question.server.is_obeying();
         for gain in &mut self.networks {
@@ -322,7 +323,7 @@ impl ByResource {
         self.is_better = has_change && is_somewhere && is_harmless && self.late.is_empty();
     }
 
-    /// What they gain, in words: a sentence for each network, and why what was left out was.
+    /// Their gain in words: a sentence for each network, and why lines were omitted.
     pub fn words(&self) -> Vec<String> {
         let lines = match self.resources.len() {
             1 => "1 resource".to_owned(),
@@ -356,7 +357,7 @@ impl ByResource {
         }
         if self.resources.is_empty() {
             sentences = vec![format!(
-                "{}: no resource needs another priority than browsers give it.",
+                "{}: no resource needs a priority other than the browser's.",
                 self.page
             )];
         }
@@ -364,7 +365,7 @@ impl ByResource {
         sentences
     }
 
-    /// What was left out because it is not sure, in words.
+    /// The lines that were omitted as unsure, in words.
     pub(super) fn doubts(&self) -> Vec<String> {
         let listed = |urls: &[String]| match urls {
             [] => None,
@@ -376,7 +377,9 @@ impl ByResource {
             format!("{page}: a priority for {it}: it gains in some recordings of the page and not in others.")
         });
         let late = listed(&self.late).map(|it| {
-            format!("{page}: all priorities, because with them a visible image comes later: {it}.")
+            format!(
+                "{page}: all priorities, because with them a visible image arrives later: {it}."
+            )
         });
         unsure.into_iter().chain(late).collect()
     }

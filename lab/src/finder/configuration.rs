@@ -1,4 +1,4 @@
-//! Priorities of single resources as a configuration that `utmost serve --config` takes.
+//! Priorities of single resources as a configuration for `utmost serve --config`.
 
 use super::seen::length_text;
 use super::{ByHints, ByResource, ResourcePriority, SiteAnswer};
@@ -12,7 +12,7 @@ use server::SignalUse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What the server of a policy serves.
+/// The source that a policy's server serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicySite {
     /// Pages: bundled names, or files.
@@ -21,7 +21,7 @@ pub enum PolicySite {
     Folder(String),
     /// A backend, by its URL.
     Backend(String),
-    /// A site that only its owner knows: the owner must replace what is written.
+    /// A site known only to its owner, who must replace the placeholder.
     ToFillIn,
 }
 
@@ -40,7 +40,7 @@ impl PolicySite {
         }
     }
 
-    /// The host of a page's route; `None`: any. A folder gives the same files under every name.
+    /// The host of a page's route; `None`: any. A folder serves the same files under every name.
     pub(super) fn host_of<'a>(&self, page: &'a Page) -> Option<&'a str> {
         match self {
             Self::Folder(_) => None,
@@ -49,11 +49,11 @@ impl PolicySite {
     }
 }
 
-/// A backend that stands for the one that only the site's owner knows.
+/// A placeholder for a backend that only the site's owner knows.
 const EXAMPLE: &str = "http://127.0.0.1:8080";
 
-/// The text of the file. Only the pages that gain have a route; all others are sent as browsers ask for them.
-/// Hints and priorities were not loaded together, so of a page that gains by both, what gains more is written.
+/// The text of the file. Only pages with a gain have a route; all others are sent as browsers request. Hints and priorities
+/// were not loaded together, so for a page that gains from both, the file has the larger gain.
 pub fn policy(
     answer: &SiteAnswer,
     found: &[ByResource],
@@ -96,7 +96,7 @@ pub fn policy(
     text.concat()
 }
 
-/// The routes alone, as they are pasted into a configuration that there is.
+/// The routes alone, for pasting into an existing configuration.
 pub fn routes(found: &[ByResource], site: &PolicySite) -> String {
     let (mut told, mut text) = (BTreeSet::new(), Vec::new());
     for page in found.iter().filter(|it| it.is_better && !it.resources.is_empty()) {
@@ -105,7 +105,8 @@ pub fn routes(found: &[ByResource], site: &PolicySite) -> String {
     text.concat()
 }
 
-/// The route of a page's document, with the keys of its hints. A path has one table in a file, from the first page that has it.
+/// The route of a page's document, with the keys of its hints. A path has only one table in a file, from the first page with
+/// it.
 pub(super) fn route(
     found: &ByResource,
     host: Option<&str>,
@@ -150,7 +151,7 @@ pub(super) fn route(
     text.concat()
 }
 
-/// The route of a document whose response has hints, unless it has one already.
+/// The route of a document whose response has hints, unless it already has one.
 fn hinting(found: &ByHints, host: Option<&str>, told: &mut BTreeSet<String>) -> String {
     let page = found.page();
     let path = page.resources.first().map_or("/", |it| it.url.as_str());

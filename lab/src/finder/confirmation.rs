@@ -1,4 +1,4 @@
-//! Stage 3: what was chosen, and the present order, in real time: over real UDP (engine `wire`), or in a browser.
+//! Stage 3: the choice and the present order in real time, over real UDP (engine `wire`) or in a browser.
 
 use super::answer::JudgedCandidate;
 use super::paired_loads::Batch;
@@ -12,7 +12,7 @@ use serde::Serialize;
 /// Pairs of loads: enough for an interval, and few enough to wait for.
 const PAIRS: u64 = 9;
 
-/// What real time says of the choice for a page on a network.
+/// The real-time result for a page on a network.
 #[derive(Debug, Clone, Serialize)]
 pub struct Confirmation {
     /// The page.
@@ -21,7 +21,7 @@ pub struct Confirmation {
     pub network: String,
     /// `wire` or `browser`.
     pub engine: &'static dyn Engine,
-    /// The present order beside it, over real UDP. It is one test of one choice, so nothing is adjusted.
+    /// Compared with the present order, over real UDP. It is one test of one choice, so nothing is adjusted.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
     /// Whether the interval lies above 1.
@@ -30,8 +30,8 @@ pub struct Confirmation {
     pub words: String,
 }
 
-/// Loads each page that gains, in the present order and with the priorities. A load takes as long as it takes a visitor. A browser
-/// loads in the one order and then in the other, seed by seed on the same links.
+/// Loads each page that gains, in the present order and with the priorities. A load takes as long as for a visitor. A browser
+/// alternates between the two orders, seed by seed on the same links.
 pub fn confirm(
     question: &Question,
     found: &[ByResource],
@@ -58,7 +58,7 @@ fn on_network(
     let batch = Batch { question, page, engine, networks, seeds: 0..PAIRS, progress };
     let present = batch.present()?.runs;
     let changed = Batch { page: &signalled, ..batch };
-    // A browser asks as it always does, so the server must know.
+    // A browser's requests do not change, so the server must know the priorities.
     let changed = if engine.has_browser() { changed.told()? } else { changed.obeying()? }.runs;
     let present = question.goal.indices_of_scheme(&present, question.server.scheme, &(0..PAIRS));
     let changed = question.goal.indices_of_scheme(&changed, OBEYING, &(0..PAIRS));

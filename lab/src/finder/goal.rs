@@ -1,4 +1,4 @@
-//! What a load is judged by: a metric, or a mix of metrics.
+//! The measure of a load: a metric, or a mix of metrics.
 
 use super::answer::Index;
 use super::trial::{BATCH, Indices};
@@ -9,7 +9,7 @@ use qlog_tools::metrics::{BySet, METRICS, MIX, Metric, byte_index, find};
 use std::ops::Range;
 use std::str::FromStr;
 
-/// One metric, or several with weights. All are times in milliseconds of which less is better.
+/// One metric, or several with weights. All are times in milliseconds; lower is better.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal(Vec<Part>);
 
@@ -17,7 +17,7 @@ pub struct Goal(Vec<Part>);
 struct Part {
     metric: &'static Metric,
     weight: f64,
-    /// A page may lack it: then the others are the mix.
+    /// A page may lack it; the mix then consists of the others.
     is_optional: bool,
 }
 
@@ -31,7 +31,7 @@ impl PartialEq for Part {
 /// The name of the default.
 const SEEN: &str = "seen";
 
-/// What `seen` weighs beside the `ByteIndex` above the fold, as much as that: what a visitor notices.
+/// The metrics that `seen` weights like the `ByteIndex` above the fold: moments that a visitor notices.
 const NOTICED: [&str; 2] = ["first_render", "hero_render"];
 
 impl Default for Goal {
@@ -47,7 +47,7 @@ impl Default for Goal {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum GoalError {
-    #[error("no metric is named `{0}`; there are seen, {names}", names = names())]
+    #[error("no metric is named `{0}`; use one of seen, {names}", names = names())]
     Metric(String),
     #[error("`{0}`: a weight is a positive number, as in byte_index:2,first_render:1")]
     Weight(String),
@@ -115,7 +115,7 @@ impl Goal {
         Some(sum / weights)
     }
 
-    /// The logarithm of the median index of the first batch, the mean over networks.
+    /// The logarithm of the median index of the first batch, averaged over networks.
     pub(super) fn mean_logarithm(&self, runs: &[RunRecord], networks: &[Network]) -> f64 {
         let mut sum = 0.0;
         for network in networks {
@@ -151,12 +151,12 @@ impl Goal {
         indices
     }
 
-    /// Whether it is the `ByteIndex`, for which lower bounds are known.
+    /// Whether it is the `ByteIndex`, which has known lower bounds.
     pub fn is_byte_index(&self) -> bool {
         *self == Self::byte_index()
     }
 
-    /// The metric that stands for it in tables.
+    /// The metric that represents it in tables.
     pub fn metric(&self) -> &'static Metric {
         match &self.0[..] {
             [one] => one.metric,
@@ -164,7 +164,7 @@ impl Goal {
         }
     }
 
-    /// What it is, in the words of the command line: `byte_index:2,first_render:1`.
+    /// The goal in the syntax of the command line: `byte_index:2,first_render:1`.
     pub fn text(&self) -> String {
         match &self.0[..] {
             [one] => one.metric.name.to_owned(),

@@ -1,8 +1,8 @@
-//! Hints: whether a page gains if the response of its document names resources early.
+//! Hints: whether a page gains if its document's response announces resources early.
 //!
-//! A page is loaded in the present order with hints and without, with the same seeds on each network. The first seeds choose between
-//! `Link` fields that preload and early hints, and later ones judge ([`super::trial`]), as everywhere in the finder. Hints and
-//! priorities of single resources are not loaded together, so nothing is said of both at once.
+//! Each page is loaded in the present order with and without hints, with the same seeds on each network. The first seeds choose
+//! between `Link` preload fields and early hints, and later ones judge ([`super::trial`]), as everywhere in the finder. Hints and
+//! priorities of single resources are not loaded together, so there is no result for both at once.
 
 use super::answer::JudgedCandidate;
 use super::paired_loads::{Batch, pairs};
@@ -20,37 +20,37 @@ use std::sync::Arc;
 pub struct ByHints {
     /// The page.
     pub page: String,
-    /// `preload` or `early-hints`; null: there is nothing that a hint could name.
+    /// `preload` or `early-hints`; null if there is nothing to hint at.
     pub hints: Option<Hints>,
-    /// Whether they are worth a change: better on every network, as a policy must be.
+    /// Whether they are worth a change: better on every network, as a policy requires.
     pub is_better: bool,
     /// Values of `Link` fields of the document's response.
     pub links: Vec<String>,
     /// Values of `Link` fields of early hints.
     pub early_hints: Vec<String>,
-    /// What they gain on each network.
+    /// Their gain on each network.
     pub networks: Vec<HintsGain>,
     /// The page itself.
     #[serde(skip)]
     pub(super) of: Arc<Page>,
 }
 
-/// What hints gain on a network.
+/// The gain of hints on a network.
 #[derive(Debug, Clone, Serialize)]
 pub struct HintsGain {
     /// The network.
     pub network: String,
     /// Whether they are better than the present order without them.
     pub verdict: Verdict,
-    /// How the present order with hints compares with that without.
+    /// How the present order with hints compares with the same order without.
     #[serde(flatten)]
     pub judgement: JudgedCandidate,
-    /// What a visitor notices.
+    /// The visible effects.
     #[serde(flatten)]
     pub noticed: Noticed,
 }
 
-/// Loads each page with hints and without.
+/// Loads each page with and without hints.
 pub fn by_hints(
     question: &Question,
     progress: &(dyn Fn(Step) + Sync),
@@ -103,7 +103,7 @@ fn of_page(
     Ok(ByHints::of(page, Some(hints), gains.collect()))
 }
 
-/// What hints name in the document's response, and in early hints alone.
+/// The resources that hints name in the document's response, and in early hints alone.
 fn named(page: &Page, hints: Hints) -> (Vec<String>, Vec<String>) {
     let rules = PushAndHints { hints, ..PushAndHints::default() }.pushing(page);
     rules.into_iter().next().map(|it| (it.1.links, it.1.early_hints)).unwrap_or_default()
@@ -128,18 +128,18 @@ impl ByHints {
         &self.of
     }
 
-    /// How many times as fast the page is with them: the geometric mean over networks.
+    /// The speedup of the page with them: the geometric mean over networks.
     pub(super) fn speedup(&self) -> Option<f64> {
         let ratios = self.networks.iter().map(|it| it.judgement.ratio);
         geometric_mean(&ratios.collect::<Option<Vec<f64>>>()?)
     }
 
-    /// What they gain, in words: a sentence for each network.
+    /// Their gain in words: a sentence for each network.
     pub fn words(&self) -> Vec<String> {
         let page = &self.page;
         let Some(hints) = self.hints else {
             return vec![format!(
-                "{page}: hints have nothing to name, because a browser that reads the document finds all that is critical."
+                "{page}: hints have nothing to name, because a browser that reads the document finds everything critical."
             )];
         };
         let count = match self.links.len().max(self.early_hints.len()) {

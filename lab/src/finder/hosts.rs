@@ -1,4 +1,4 @@
-//! The host that a policy or an export is for: the site's own, never one that a recording made up.
+//! The host of a policy or an export: the site's own, never one that a recording invented.
 
 use super::{ByHints, ByResource};
 use crate::export::Advice;
@@ -6,8 +6,8 @@ use corpus::Page;
 use corpus::site::is_stand_in;
 use std::sync::Arc;
 
-/// What was found, for the site at `host`. `None`: at the host that its pages name, and under any host where theirs stands for
-/// another. Resources of further hosts that nobody knows have no line.
+/// The results for the site at `host`. `None`: at the host that its pages name, or at any host if that is a stand-in.
+/// Resources of other invented hosts have no line.
 pub fn at_host(
     found: &[ByResource],
     hints: &[ByHints],
@@ -37,13 +37,13 @@ fn page_at(page: &Arc<Page>, host: Option<&str>) -> Arc<Page> {
     Arc::new(page)
 }
 
-/// Whether the host of a resource does not exist: hosts of bundled pages do not.
+/// Whether the host of a resource does not exist, as for bundled pages.
 fn is_made_up(page: &Page, id: usize) -> bool {
     is_stand_in(http3::host(page.host(id))) || corpus::bundled(&page.name) == Some(page)
 }
 
 impl Advice {
-    /// The same for the site at `host`. `None`: at the host that it names, unless that stands for another.
+    /// The same for the site at `host`. `None`: at the host that it names, unless that is a stand-in.
     #[must_use]
     pub fn at_host(mut self, host: Option<&str>) -> Self {
         let of_lines = self.lines.iter_mut().map(|it| &mut it.host);

@@ -1,4 +1,4 @@
-//! Why an order is better or worse: the resources that come earlier and later under it.
+//! Why an order is better or worse: the resources that it moves earlier or later.
 
 use crate::study::RunRecord;
 use crate::study::statistics::median;
@@ -22,14 +22,14 @@ pub struct Moved {
     pub later_ms: f64,
 }
 
-/// The resources of `page` that moved most, of loads with the same seeds.
+/// The resources of `page` that moved most, in loads with the same seeds.
 pub(super) fn moved(page: &Page, present: &[&RunRecord], under: &[&RunRecord]) -> Vec<Moved> {
     let mut rows = all_moved(page, present, under);
     rows.truncate(NAMED);
     rows
 }
 
-/// All that moved, those that moved most first.
+/// All resources that moved, those that moved most first.
 pub(super) fn all_moved(page: &Page, present: &[&RunRecord], under: &[&RunRecord]) -> Vec<Moved> {
     let mut later: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for run in under {
@@ -52,7 +52,7 @@ pub(super) fn all_moved(page: &Page, present: &[&RunRecord], under: &[&RunRecord
     rows
 }
 
-/// How many times as late a resource completes as under the present order, the median over seeds.
+/// The ratio of a resource's completion to that in the present order, the median over seeds.
 pub(super) fn later(id: usize, present: &[&RunRecord], under: &[&RunRecord]) -> Option<f64> {
     let times = under.iter().filter_map(|run| {
         let before = present.iter().find(|it| it.seed == run.seed)?;

@@ -25,11 +25,11 @@ pub(super) struct Case {
     /// The candidates of the trial.
     pub(super) names: Vec<String>,
     pub(super) trial: Trial,
-    /// The least index above the fold that any order could have, in ms.
+    /// A lower bound on the index above the fold for any order, in ms.
     pub(super) bound_ms: Option<f64>,
-    /// What the leader moves.
+    /// The resources that the leader moves.
     pub(super) moved: Vec<Moved>,
-    /// What a visitor notices of the leader.
+    /// The leader's visible effects.
     pub(super) noticed: Noticed,
     /// The scheme of the present order.
     pub(super) present_scheme: &'static str,
@@ -39,7 +39,7 @@ pub(super) struct Case {
     others: Vec<RunRecord>,
 }
 
-/// Loads `page` under the schemes of these names until each network has enough, a batch at a time.
+/// Loads `page` under the named schemes until each network has enough loads, a batch at a time.
 pub(super) fn load(
     question: &Question,
     page: &Arc<Page>,
@@ -54,7 +54,7 @@ pub(super) fn load(
     let networks = question.networks.iter();
     let mut cases: Vec<Case> =
         networks.map(|it| Case::new(question, page, &it.name, &names)).collect();
-    // Networks that go on are all at the same seed.
+    // Unfinished networks are all at the same seed.
     while let Some(seeds) = cases.iter().find_map(|case| case.trial.next_seeds()) {
         let open = open_networks(question, &cases);
         let networks = open.values().flatten().cloned().collect();
@@ -73,7 +73,7 @@ pub(super) fn load(
     Ok(cases.into_iter().map(Case::finished).collect())
 }
 
-/// The networks that need more loads, by the places of the candidates that are loaded there.
+/// The networks that need more loads, by the indices of the candidates to load there.
 fn open_networks(question: &Question, cases: &[Case]) -> BTreeMap<Vec<usize>, Vec<Network>> {
     let mut open: BTreeMap<Vec<usize>, Vec<Network>> = BTreeMap::new();
     for (network, case) in question.networks.iter().zip(cases) {
@@ -98,7 +98,7 @@ pub(super) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// A whole batch of seeds on `stack`, although a trial takes its first seed alone.
+    /// A whole batch of seeds on `stack`, although a trial uses its first seed alone.
     pub(super) fn on_stack(
         question: &'a Question,
         page: &'a Arc<Page>,
@@ -110,7 +110,7 @@ impl<'a> Batch<'a> {
         Self { question, page, engine: engines::STACK, networks, seeds, progress }
     }
 
-    /// Loads the page in the present order, in which the server sends that runs now.
+    /// Loads the page in the present order, which is the present server's.
     pub(super) fn present(&self) -> Result<Study, StudyError> {
         self.hinting(None)
     }
@@ -126,17 +126,17 @@ impl<'a> Batch<'a> {
         self.load(&[known(OBEYING)?], &[SignalUse::Obey], Metadata::default(), None)
     }
 
-    /// The same where clients do not ask for what the page says: the server itself knows the page's priorities.
+    /// The same for clients that do not signal the page's priorities: the server itself knows them.
     pub(super) fn told(&self) -> Result<Study, StudyError> {
         self.others(&[known(OBEYING)?])
     }
 
-    /// Loads the page under `schemes` of a server that ignores signals.
+    /// Loads the page under `schemes` from a server that ignores signals.
     pub(super) fn others(&self, schemes: &[Contender]) -> Result<Study, StudyError> {
         self.load(schemes, &[], Metadata::default(), None)
     }
 
-    /// Loads the page under a scheme of a server that ignores signals and knows everything.
+    /// Loads the page under a scheme from a server that ignores signals and knows everything.
     pub(super) fn knowing(&self, scheme: Scheme) -> Result<Study, StudyError> {
         self.load(&[scheme.into()], &[], Metadata::Full, None)
     }
@@ -172,7 +172,7 @@ impl<'a> Batch<'a> {
         all.ok_or_else(|| StudyError::Impossible("no load is asked for".to_owned()))
     }
 
-    /// The recordings that the loads play, each with its seeds. In real time, chance is as large as it is.
+    /// The recordings that the loads play, each with its seeds. In real time, randomness cannot be controlled.
     fn recordings(&self) -> Vec<(Arc<Page>, Vec<u64>)> {
         let mut recordings: Vec<(Arc<Page>, Vec<u64>)> = Vec::new();
         for seed in self.seeds.clone() {
@@ -194,7 +194,7 @@ fn known(scheme: &str) -> Result<Contender, StudyError> {
     Contender::find(scheme).map_err(|it| StudyError::Impossible(it.to_string()))
 }
 
-/// A page on a network in the present order, and with one change.
+/// A page on a network, in the present order and with one change.
 pub(super) struct Pair {
     pub(super) network: Network,
     pub(super) trial: Trial,
@@ -202,8 +202,8 @@ pub(super) struct Pair {
     pub(super) changed: Vec<RunRecord>,
 }
 
-/// Loads `page` in the present order, and as `changed` does with each batch, until each network has enough. `first`: what the
-/// change gave with the first seeds, if it is loaded already.
+/// Loads `page` in the present order and, through `changed`, with a change, until each network has enough. `first`: the
+/// change's result with the first seeds, if already loaded.
 pub(super) fn pairs(
     question: &Question,
     page: &Arc<Page>,
@@ -246,7 +246,7 @@ impl Pair {
         self.changed.extend(on_network(changed, &self.network.name));
     }
 
-    /// The seeds of the next loads: until the ratio is known, and whether a visitor sees something later.
+    /// The seeds of the next loads, until it is known what the ratio is and whether a visitor sees something later.
     fn next_seeds(&self, page: &Page) -> Option<Range<u64>> {
         self.trial.next_seeds().or_else(|| {
             let is_open = self.noticed(page).is_undecided();
@@ -254,7 +254,7 @@ impl Pair {
         })
     }
 
-    /// What a visitor notices of the change.
+    /// The change's visible effects.
     pub(super) fn noticed(&self, page: &Page) -> Noticed {
         let [present, changed] = self.judging();
         Noticed::of(page, &present, &changed)

@@ -1,8 +1,8 @@
-//! Other recordings of a page. What a browser loads depends on how long scripts ran and servers took that day, so an answer must hold
-//! in other recordings, too: real ones where there are several, each with delays of its own.
+//! Other recordings of a page. The loads of a page depend on that day's script and server times, so an answer must hold in other
+//! recordings, too: real ones if there are several, otherwise imitations with other delays.
 //!
-//! The loads that choose a candidate play the page as it was recorded, and those that judge it play one recording each. So an
-//! interval has what recordings differ by.
+//! The loads that choose a candidate play the page as recorded, and each load that judges it plays another recording. So
+//! intervals include the differences between recordings.
 
 use super::Question;
 use super::trial::BATCH;
@@ -12,13 +12,13 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
-/// Recordings that the search for priorities of single resources looks at.
+/// The number of recordings in the search for priorities of single resources.
 const SEARCHED: u64 = 4;
 
-/// A delay is as long as recorded times a factor between the inverse of this and this.
+/// A delay is its recorded value times a factor between the inverse of this and this.
 const FACTOR_MAX: f64 = 1.5;
 
-/// A resource that a parser does not find at once comes up to this much later.
+/// A resource that a parser does not find at once appears up to this much later.
 const LATER_MAX_MS: f64 = 10.0;
 
 impl Question {
@@ -42,7 +42,7 @@ impl Question {
     }
 }
 
-/// Whether they are recordings of the same page with the same resources in the same places.
+/// Whether two recordings have the same resources in the same places.
 fn is_like(one: &Page, other: &Page) -> bool {
     let urls = one.resources.iter().map(|it| &it.url);
     one.name == other.name && urls.eq(other.resources.iter().map(|it| &it.url))
@@ -52,7 +52,7 @@ fn is_like(one: &Page, other: &Page) -> bool {
 fn imitated(page: &Page, number: u64) -> Page {
     let mut page = page.clone();
     for resource in &mut page.resources {
-        // The other recordings know nothing of a resource that appears or disappears.
+        // Seeded by URL, so that a resource that appears or disappears does not affect the others.
         let seed = resource.url.bytes().fold(number, |seed, byte| {
             (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
         });
@@ -61,7 +61,7 @@ fn imitated(page: &Page, number: u64) -> Page {
         let execution = FACTOR_MAX.powf(random.random_range(-1.0..=1.0));
         resource.exec_ms *= execution;
         let trigger = &mut resource.trigger;
-        // A parser finds references in the order of its text, whatever the day.
+        // A parser always finds references in the order of its text.
         if trigger.on != Event::Nav && (trigger.on != Event::Bytes || trigger.delay_ms > 0.0) {
             let later_ms = LATER_MAX_MS * random.random_range(0.0..=1.0);
             trigger.delay_ms = trigger.delay_ms * delay + later_ms;

@@ -1,4 +1,4 @@
-//! The answer as one HTML file: the words, the ratios with their intervals, and what arrived when.
+//! The answer as an HTML file: the words, the ratios with their intervals, and the arrivals.
 
 use super::by_resource::Gain;
 use super::paired_loads::Batch;
@@ -13,7 +13,7 @@ use report::comparison::{
 };
 use schedulers::Priority;
 
-/// Priorities that the report lists for a page.
+/// The most priorities that the report lists for a page.
 const LISTED: usize = 20;
 
 /// The name of the answer's order in tables and figures.
@@ -22,7 +22,7 @@ const WITH_PRIORITIES: &str = "these priorities";
 /// All that was found.
 #[derive(Clone, Copy)]
 pub struct Findings<'a> {
-    /// What to do.
+    /// The advice to the owner of the site.
     pub answer: &'a SiteAnswer,
     /// Priorities of single resources.
     pub by_resource: &'a [ByResource],
@@ -32,7 +32,7 @@ pub struct Findings<'a> {
     pub schemes: Option<&'a Answer>,
 }
 
-/// The report: the answer first. Loads the priorities and the present order of each page and network that is drawn once more.
+/// The report, the answer first. Loads the priorities and the present order of each drawn page and network once more.
 pub fn report(
     question: &Question,
     findings: Findings<'_>,
@@ -92,7 +92,7 @@ pub fn report(
     }))
 }
 
-/// What each resource of a page that gains should be sent with.
+/// The recommended priorities of the resources of a page that gains.
 fn priorities(found: &ByResource) -> Option<String> {
     let mut listed: Vec<String> = Vec::new();
     for resource in found.resources.iter().take(LISTED) {
@@ -135,14 +135,14 @@ fn compared(
     }
     let resources = figure_resources(page);
     let mut compared = PageComparison::new(&name, &resources, rows, metric, WHAT_YOU_HAVE);
-    // Of pairs of loads, as everywhere in the answer, and not of medians.
+    // From pairs of loads, as everywhere in the answer, not from medians.
     for (row, order) in compared.rows.iter_mut().zip(&orders) {
         row.speedup = order.2;
     }
     compared
 }
 
-/// With the ribbons and curves of one pair of loads.
+/// Adds the ribbons and curves of one pair of loads.
 fn drawn_page(
     question: &Question,
     found: &ByResource,
@@ -173,7 +173,7 @@ fn drawn_page(
     Ok(compared.drawn(&figure_resources(page), &runs, byte_index(), &sheet))
 }
 
-/// The ratios of a page with their intervals, a panel a network.
+/// The ratios of a page with their intervals, a panel for each network.
 fn intervals(page: &str, answer: &Answer, heading: &str) -> Option<NamedFigure> {
     let of_page: Vec<&PageAnswer> = answer.pages.iter().filter(|it| it.page == page).collect();
     let first = of_page.first()?;

@@ -1,27 +1,27 @@
-//! One order for several pages and networks: the one whose worst regret is least, among those that are on no network slower than the
-//! present one.
+//! One order for several pages and networks: the one with the lowest worst regret, among those not slower than the present one on
+//! any network.
 
 use super::trial::BATCH;
 use super::{PageAnswer, RankedOrder, Verdict, WHAT_YOU_HAVE};
 use crate::study::statistics::geometric_mean;
 use std::collections::BTreeMap;
 
-/// The regret of each order on one page and one network. Orders are in the order in which they are named.
+/// The regret of each order for one page and one network, in naming order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Regrets(Vec<(String, f64)>);
 
-/// The order with the least worst regret.
+/// The order with the lowest worst regret.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LeastWorst {
     pub(super) scheme: String,
     pub(super) worst_regret: f64,
-    /// The place of the case where it is worst.
+    /// The index of its worst case.
     pub(super) case: usize,
 }
 
 impl Regrets {
-    /// From each order's name, its index, and the index divided by its lower bound. Without lower bounds, as on pages with
-    /// nothing above the fold, a regret is the index divided by the best one here.
+    /// From each order's name, its index, and its regret. Without lower bounds, as on pages with nothing above the fold, a regret is
+    /// the index divided by the best one here.
     pub(super) fn of<'a>(orders: impl Iterator<Item = (&'a str, f64, Option<f64>)>) -> Self {
         let orders: Vec<_> = orders.collect();
         let best = orders.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
@@ -37,13 +37,13 @@ impl Regrets {
         self.0.iter().find(|it| it.0 == scheme).map(|it| it.1)
     }
 
-    /// Takes orders away.
+    /// Keeps only the orders with these names.
     pub(super) fn retain(&mut self, stays: impl Fn(&str) -> bool) {
         self.0.retain(|it| stays(&it.0));
     }
 }
 
-/// Finds the order with the least worst regret among those that every case has; of equals the one that is named first.
+/// The order with the lowest worst regret among those in every case; among equals the one named first.
 pub(super) fn least_worst(cases: &[Regrets]) -> Option<LeastWorst> {
     let mut best: Option<LeastWorst> = None;
     for (scheme, _) in &cases.first()?.0 {
@@ -55,7 +55,7 @@ pub(super) fn least_worst(cases: &[Regrets]) -> Option<LeastWorst> {
     best
 }
 
-/// Where `scheme` is worst, of equals the first case; `None`: a case does not have it.
+/// The worst case of `scheme`, the first among equals; `None` if a case lacks it.
 fn worst(cases: &[Regrets], scheme: &str) -> Option<LeastWorst> {
     let regrets: Option<Vec<f64>> = cases.iter().map(|it| it.get(scheme)).collect();
     let regrets = regrets?.into_iter().enumerate();
@@ -64,8 +64,8 @@ fn worst(cases: &[Regrets], scheme: &str) -> Option<LeastWorst> {
     Some(LeastWorst { scheme: scheme.to_owned(), worst_regret, case })
 }
 
-/// The order whose worst regret is least, among those that are slower than the present one on no network. The present one, where
-/// nothing is better than it anywhere.
+/// The order with the lowest worst regret, among those not slower than the present one on any network. The present one if nothing
+/// beats it anywhere.
 pub(super) fn least_bad(cases: &[&PageAnswer]) -> Option<LeastWorst> {
     let is_beaten = cases.iter().any(|it| it.verdict == Verdict::Better);
     let mut regrets: Vec<Regrets> = cases.iter().map(|it| it.regrets()).collect();
@@ -75,7 +75,8 @@ pub(super) fn least_bad(cases: &[&PageAnswer]) -> Option<LeastWorst> {
     least_worst(&regrets)
 }
 
-/// Whether a scheme has enough loads everywhere, and is as fast as the present order on each network, the geometric mean over pages.
+/// Whether a scheme has enough loads everywhere, and is at least as fast as the present order on each network, in the geometric mean
+/// over pages.
 fn is_harmless(cases: &[&PageAnswer], scheme: &str) -> bool {
     let mut networks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for case in cases {
@@ -86,7 +87,7 @@ fn is_harmless(cases: &[&PageAnswer], scheme: &str) -> bool {
     networks.values().all(|it| geometric_mean(it).is_some_and(|mean| mean >= 1.0))
 }
 
-/// Whether an order has a whole batch of loads. One load that came out well is chance.
+/// Whether an order has a whole batch of loads. A single good load may be chance.
 pub(super) fn is_loaded(order: &RankedOrder) -> bool {
     order.loads >= BATCH
 }
@@ -96,7 +97,7 @@ impl PageAnswer {
         self.ranking.iter().find(|it| it.scheme == scheme && !it.is_present)
     }
 
-    /// The regret of each order by its label, the present one first: it stays among equals.
+    /// The regret of each order by label, the present one first, so that it wins among equals.
     pub(super) fn regrets(&self) -> Regrets {
         let mut orders: Vec<_> = self.ranking.iter().collect();
         orders.sort_by_key(|it| !it.is_present);

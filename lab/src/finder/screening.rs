@@ -1,4 +1,4 @@
-//! Stage 1: every scheme on the engine `ideal`, and who goes on to stage 2.
+//! Stage 1: every scheme on the engine `ideal`, and the selection for stage 2.
 
 use super::robust::{Regrets, least_worst};
 use super::{Goal, Index, Question, Step};
@@ -7,12 +7,12 @@ use crate::study::{BASELINE, RunRecord, StudyError, engines, run};
 use serde::Serialize;
 use serde_json::Value;
 
-/// How many go on from each network of a page.
+/// How many schemes of each network of a page enter stage 2.
 ///
-/// What `ideal` does not know of a network makes the order there differ from that on `stack`; a seed tells most of them apart.
+/// Effects that `ideal` does not model make its ranking differ from `stack`'s; a single seed separates most of them.
 const BEST: usize = 5;
 
-/// How many go on from the whole site, so that the robust choice has candidates that were loaded everywhere.
+/// How many schemes of the whole site enter stage 2, so that the robust choice has candidates loaded everywhere.
 const ROBUST: usize = 2;
 
 /// A scheme on the engine `ideal`: one page, one network.
@@ -23,7 +23,7 @@ pub struct Screened {
     /// Its index.
     #[serde(flatten)]
     pub index: Index,
-    /// The index divided by its lower bound; null where nothing is above the fold, and for other metrics than the `ByteIndex`.
+    /// The index divided by its lower bound; null if nothing is above the fold, or for metrics other than the `ByteIndex`.
     pub regret: Option<f64>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Ranked {
     pub(super) schemes: Vec<Screened>,
 }
 
-/// Loads every page under every scheme on every network, as far as `ideal` honours it.
+/// Loads every page under every scheme on every network, as far as `ideal` supports it.
 pub(super) fn screen(
     question: &Question,
     progress: &(dyn Fn(Step) + Sync),
@@ -77,8 +77,8 @@ fn ranked(runs: &[RunRecord], goal: &Goal) -> Vec<Screened> {
     schemes
 }
 
-/// The names of those that go on for a page: `rr`, to which speedups refer, the best of each network, and the most robust of
-/// the site. Each once.
+/// The names of the finalists for a page: `rr`, the reference of speedups, the best of each network, and the most robust of
+/// the site, without duplicates.
 pub(super) fn finalists(all: &[Ranked], page: &str) -> Vec<String> {
     let mut names = vec![BASELINE.to_owned()];
     let of_page = all.iter().filter(|it| it.page == page).flat_map(|it| best(&it.schemes));
@@ -90,13 +90,13 @@ pub(super) fn finalists(all: &[Ranked], page: &str) -> Vec<String> {
     names
 }
 
-/// The first few. Of schemes that load the page alike, only one.
+/// The best few, with only one of the schemes that load the page alike.
 fn best(schemes: &[Screened]) -> Vec<String> {
     let alike = schemes.chunk_by(|one, other| (one.ms() - other.ms()).abs() <= 1e-9 * one.ms());
     alike.take(BEST).map(|it| it[0].scheme.clone()).collect()
 }
 
-/// Those with the least worst regret over all pages and networks.
+/// The schemes with the lowest worst regret over all pages and networks.
 fn robust(all: &[Ranked]) -> Vec<String> {
     let mut cases: Vec<Regrets> = Vec::new();
     for ranked in all {

@@ -1,4 +1,4 @@
-//! What a visitor notices of a page: when it is first shown, and when its largest image is complete.
+//! The visible effects on a page: when it first appears, and when its largest image is complete.
 
 use crate::bounds::{SEEN_LATER_MAX, largest_image};
 use crate::study::RunRecord;
@@ -7,10 +7,10 @@ use corpus::Page;
 use qlog_tools::metrics;
 use serde::Serialize;
 
-/// A time that moves by less than this share of itself is as it was.
+/// A time that moves by less than this share of itself counts as unchanged.
 const AS_NOW: f64 = 0.01;
 
-/// `412 ms`, `6.50 s`.
+/// A time of a page now and with a change, over pairs of loads.
 pub fn length_text(ms: f64) -> String {
     if ms.abs() < 1000.0 { format!("{ms:.0} ms") } else { format!("{:.2} s", ms / 1000.0) }
 }
@@ -20,23 +20,23 @@ pub fn length_text(ms: f64) -> String {
 pub struct Seen {
     /// The time now in ms, the median.
     pub present_ms: f64,
-    /// By how many ms it is later with the change (Hodges and Lehmann); negative: earlier.
+    /// How many ms later it is with the change (Hodges and Lehmann); negative: earlier.
     pub later_ms: f64,
     /// The 95 % interval of that; null with fewer than six pairs.
     pub interval_ms: Option<Interval>,
 }
 
-/// What a visitor notices of a page on a network. Nothing may make either later than [`SEEN_LATER_MAX`] times its time now.
+/// The visible effects on a page on a network. No change may delay either beyond [`SEEN_LATER_MAX`] times its present time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Noticed {
-    /// The first rendering; null where no load tells it.
+    /// The first rendering; null if no load has it.
     pub first_render: Option<Seen>,
-    /// The rendering with the hero images, or the completion of the largest visible image where none is a hero; null without one.
+    /// The rendering with the hero images, or the completion of the largest visible image if there is no hero; null without one.
     pub largest_image: Option<Seen>,
 }
 
 impl Noticed {
-    /// What a visitor notices, from loads with the same seeds, now and with a change.
+    /// The visible effects, from loads with the same seeds, now and with a change.
     pub(super) fn of(page: &Page, present: &[&RunRecord], changed: &[&RunRecord]) -> Self {
         let largest = largest_image(page);
         let image_ms = |run: &RunRecord| {
@@ -50,7 +50,7 @@ impl Noticed {
         }
     }
 
-    /// Whether further loads would tell if something comes too late.
+    /// Whether further loads are needed to show if something is too late.
     pub(super) fn is_undecided(&self) -> bool {
         [self.first_render, self.largest_image].into_iter().flatten().any(|it| {
             let limit_ms = (SEEN_LATER_MAX - 1.0) * it.present_ms;
@@ -58,7 +58,7 @@ impl Noticed {
         })
     }
 
-    /// What the change makes too late, in words.
+    /// The parts that the change delays too much, in words.
     pub(super) fn too_late(&self) -> Option<&'static str> {
         let is_late = |it: Option<Seen>| it.is_some_and(|it| it.is_late());
         match () {
@@ -92,7 +92,7 @@ impl Seen {
         Some(Self { present_ms: median(&before)?, later_ms, interval_ms })
     }
 
-    /// By how much it is later or earlier, with its interval: `20 to 40 ms earlier`, or `as now`.
+    /// How much later or earlier it is, with its interval: `20 to 40 ms earlier`, or `as now`.
     pub fn change_text(&self) -> String {
         if self.is_as_now() {
             return "as now".to_owned();
@@ -109,7 +109,7 @@ impl Seen {
         }
     }
 
-    /// Whether it moves by too little to be noticed.
+    /// Whether it moves too little to be noticed.
     pub(super) fn is_as_now(&self) -> bool {
         self.later_ms.abs() <= AS_NOW * self.present_ms
     }

@@ -1,4 +1,4 @@
-//! The answer in a few sentences: what to do, what was left out, how sure it is.
+//! The answer in a few sentences: what to do, what was left out, and how certain it is.
 
 use super::by_resource::Gain;
 use super::seen::length_text;
@@ -12,24 +12,24 @@ use std::collections::BTreeSet;
 /// Hosts of others that are named.
 const NAMED: usize = 3;
 
-/// What importers and recorders say of responses that the page lacks, among what they assume.
+/// Key phrases of importers' and recorders' assumptions about missing responses.
 const LEFT_OUT: [&str; 3] = ["other hosts", "say their size", "could not be reached"];
 
-/// What the owner of a site should do.
+/// The advice to the owner of a site.
 #[derive(Debug, Clone, Serialize)]
 pub struct SiteAnswer {
     /// Whether to change anything.
     pub verdict: Verdict,
-    /// What to do, and the result.
+    /// The advice, and its result.
     pub sentence: String,
-    /// What the answer does not cover, a sentence each.
+    /// The limits of the answer, one sentence each.
     pub left_out: Vec<String>,
-    /// How sure it is, and why.
+    /// How certain it is, and why.
     pub certainty: String,
 }
 
 impl SiteAnswer {
-    /// The answer of what was found of each page.
+    /// The answer from the results for each page.
     pub fn of(question: &Question, found: &[ByResource]) -> Self {
         let better: Vec<&ByResource> = found.iter().filter(|it| it.is_better).collect();
         let gains = || found.iter().flat_map(|page| page.networks.iter().map(move |it| (page, it)));
@@ -48,7 +48,7 @@ impl SiteAnswer {
             (if is_unsure { Verdict::Unsure } else { Verdict::NothingBetter }, nothing(found))
         } else {
             let sentence =
-                "Unknown: too few loads finished, or nothing says what a visitor sees first.";
+                "Unknown: too few loads finished, or it is unknown what a visitor sees first.";
             (Verdict::Unknown, sentence.to_owned())
         };
         let mut left_out: Vec<String> = Vec::new();
@@ -98,14 +98,14 @@ fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> 
     format!("{}{gain}.", capitalised(&what))
 }
 
-/// Something gains on a network, and must not be done.
+/// A gain on a network that must not be used, and why.
 fn harm(page: &ByResource, gain: &Gain) -> String {
     let slower = page.networks.iter().min_by(|one, other| one.ratio().total_cmp(&other.ratio()));
     let late = page.networks.iter().find_map(|it| it.noticed.too_late().zip(Some(&it.network)));
     let but = match (late, slower) {
-        (Some((what, network)), _) => format!("but {what} would come later on {network}"),
+        (Some((what, network)), _) => format!("but {what} would arrive later on {network}"),
         (None, Some(_)) if !page.late.is_empty() => {
-            "but a visible image would come later".to_owned()
+            "but a visible image would arrive later".to_owned()
         }
         (None, Some(slower)) => format!(
             "but {:.2} times as fast on {}, and a server does not know a visitor's network",
@@ -124,7 +124,7 @@ fn harm(page: &ByResource, gain: &Gain) -> String {
 
 fn unsure(page: &ByResource, gain: &Gain) -> String {
     format!(
-        "Keep {WHAT_YOU_HAVE} for now: with other priorities, {} may be {:.2} times as fast on {}, which is not sure.{}",
+        "Keep {WHAT_YOU_HAVE} for now: with other priorities, {} may be {:.2} times as fast on {}, which is uncertain.{}",
         page.page,
         gain.ratio(),
         gain.network,
@@ -138,18 +138,18 @@ fn nothing(found: &[ByResource]) -> String {
         several => format!("the {} pages", several.len()),
     };
     format!(
-        "Keep {WHAT_YOU_HAVE}: no response of {pages} gains by another priority than browsers give it."
+        "Keep {WHAT_YOU_HAVE}: no response of {pages} gains from a priority other than the browser's."
     )
 }
 
-/// The pages that were taken to be like one that was loaded.
+/// The pages assumed to be like a loaded one.
 fn alike(found: &ByResource) -> Option<String> {
     let count = found.alike.len();
     let named = found.alike.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let more = more(count);
     (count > 0).then(|| {
         format!(
-            "{}: {count} pages with its template were not loaded: {named}{more}. What only they name has no priority.",
+            "{}: {count} pages with its template were not loaded: {named}{more}. Resources that only they name have no priority.",
             found.page
         )
     })
@@ -162,7 +162,7 @@ fn more(count: usize) -> String {
     }
 }
 
-/// What the servers of others send.
+/// The share that other parties' servers send.
 fn others(page: &Page) -> Option<String> {
     let is_other = |it: &&corpus::PageResource| page.origins[it.origin].party == Party::Third;
     let others: Vec<&corpus::PageResource> = page.resources.iter().filter(is_other).collect();
@@ -176,7 +176,7 @@ fn others(page: &Page) -> Option<String> {
     let more = more(hosts.len());
     (!others.is_empty()).then(|| {
         format!(
-            "{}: {} of {} responses ({:.0} % of the bytes) come from others, whose servers decide: {named}{more}.",
+            "{}: {} of {} responses ({:.0} % of the bytes) come from other hosts, whose servers determine their order: {named}{more}.",
             page.name,
             others.len(),
             page.resources.len(),
@@ -216,14 +216,14 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         several => format!(" {several} loads did not finish."),
     };
     format!(
-        "{how}{unfinished} {} is taken to be {}. Loads are played back and not those of a browser.",
+        "{how}{unfinished} {}is assumed to be {}. Loads are played back, not made by a browser.",
         capitalised(WHAT_YOU_HAVE),
         question.server.model
     )
 }
 
 impl Gain {
-    /// What a visitor notices on this network, in a sentence.
+    /// The visible effects on this network, in one sentence.
     pub(super) fn line(&self, page: &str) -> String {
         let seen = [
             ("first render", self.noticed.first_render),
@@ -245,12 +245,12 @@ impl Gain {
         format!("{page} on {}: {}.", self.network, parts.join("; "))
     }
 
-    /// How many times as fast; 1 where nothing is known.
+    /// The speedup; 1 if unknown.
     fn ratio(&self) -> f64 {
         self.judgement.ratio.unwrap_or(1.0)
     }
 
-    /// What a visitor sees earlier, in words.
+    /// The parts that a visitor sees earlier, in words.
     fn moved(&self) -> Option<String> {
         let seen = [
             ("its largest image", self.noticed.largest_image),
@@ -319,14 +319,13 @@ mod tests {
         );
         assert_eq!(
             sentence(&[("3g", 1.03, [0.98, 1.08])]),
-            "Keep what you have for now: with other priorities, home may be 1.03 times as fast on 3g, which is not sure. Another \
-             recording of the page, or chance, would turn that."
+            "Keep what you have for now: with other priorities, home may be 1.03 times as fast on 3g, which is uncertain. Another recording of the page, or chance, would reverse that."
         );
         let mut page = home(&[("3g", 1.0, [0.99, 1.01])]);
         page.resources.clear();
         assert_eq!(
             answered("rfc9218", vec![page]).sentence,
-            "Keep what you have: no response of home gains by another priority than browsers give it."
+            "Keep what you have: no response of home gains from a priority other than the browser's."
         );
     }
 }

@@ -1,10 +1,9 @@
-//! The loads of one page on one network: how many are needed, which candidate leads, and what the loads say of it.
+//! The loads of one page on one network: how many are needed, which candidate leads, and what the loads show about it.
 //!
-//! A candidate is chosen by the loads of the first batch and judged by later ones. The same loads would praise it: the best of
-//! many orders has been lucky, too. Whoever was not chosen has no part in the verdict and is not loaded again; whoever is far
-//! behind after one seed is not loaded for the rest of the first batch either. Loads end when the interval is narrow, never
-//! because a difference has shown: looking until one shows finds differences that do not exist. All of it is computed from
-//! numbers alone.
+//! A candidate is chosen by the loads of the first batch and judged by later ones. The same loads would be biased towards it, because
+//! the best of many orders was also lucky. Candidates that were not chosen have no part in the verdict and are not loaded again; a
+//! candidate far behind after one seed skips the rest of the first batch, too. Loads end when the interval is narrow, never because a
+//! difference has appeared, because waiting for a difference finds spurious ones. All of this is pure computation.
 
 use crate::study::policy::WORTHWHILE;
 use crate::study::statistics::signed_ranks::{SignedRanks, holm};
@@ -12,7 +11,7 @@ use crate::study::statistics::{Interval, SAMPLE_MIN, median};
 use crate::study::{LEVEL, Ratio, RunRecord, are_of_one_load};
 use std::ops::Range;
 
-/// Seeds that are added at a time. The first batch chooses the candidate; its first seed comes alone.
+/// Seeds that are added at a time. The first batch chooses the candidate; its first seed runs alone.
 pub const BATCH: usize = 3;
 
 /// A candidate leaves after one seed if it is behind the best one by more than this many times the width of the answer.
@@ -23,15 +22,15 @@ const BEHIND_WIDTHS: f64 = 2.0;
 pub struct Rule {
     /// The half-width of the 95 % interval, as a share of the ratio, that is narrow enough.
     pub width: f64,
-    /// The most loads in the present order and under the candidate, including the first batch.
+    /// The maximum number of loads in the present order and under the candidate, including the first batch.
     pub most_loads: usize,
-    /// How many tests the answer reports together: their p-values are adjusted for one another.
+    /// The number of tests in the answer: their p-values are adjusted for one another.
     pub tests: usize,
 }
 
 impl Rule {
-    /// With fewer pairs, loads that all agree would have an adjusted p above 5 %. It is known before anything is loaded, so it
-    /// does not depend on what the loads show.
+    /// The minimum number of pairs. With fewer, even unanimous loads would have an adjusted p above 5 %. It is fixed before anything is
+    /// loaded, so it does not depend on the loads.
     pub fn least_pairs(&self) -> usize {
         let (mut pairs, mut p) = (SAMPLE_MIN, 2.0 * 0.5_f64.powi(6));
         while p * self.tests as f64 >= LEVEL {
@@ -42,8 +41,8 @@ impl Rule {
     }
 }
 
-/// The index of each load of a scheme, by seed from 0 on; lower is better. `None`: the load did not finish. Fewer loads than
-/// other schemes have: this one was not loaded with the later seeds.
+/// The index of each load of a scheme, by seed from 0 on; lower is better. `None`: the load did not finish. A scheme that was not
+/// loaded with later seeds has fewer entries.
 pub type Indices = Vec<Option<f64>>;
 
 /// The loads of one page on one network.
@@ -52,30 +51,30 @@ pub struct Trial {
     rule: Rule,
     present: Indices,
     candidates: Vec<Indices>,
-    /// The candidate to which speedups refer. It has the whole first batch, however far behind it is.
+    /// The reference candidate of speedups. It gets the whole first batch, however far behind it is.
     reference: Option<usize>,
 }
 
-/// What the loads after the first batch say of a candidate. A ratio above 1: it is better than the present order.
+/// The result of the loads after the first batch for a candidate. A ratio above 1 means that it is better than the present order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
     /// Hodges and Lehmann's estimate of the present order's index divided by the candidate's.
     pub ratio: f64,
     /// Its 95 % interval; `None` with fewer than six pairs of loads that differ.
     pub interval: Option<Interval>,
-    /// The p of Wilcoxon's signed-rank test; `None` with fewer than six pairs, and where every load is the same.
+    /// The p-value of Wilcoxon's signed-rank test; `None` with fewer than six pairs, or if every load is the same.
     pub p: Option<f64>,
     /// Pairs of loads with the same seed.
     pub pairs: usize,
 }
 
 impl Trial {
-    /// Nothing is loaded yet. `reference`: the place of the candidate to which speedups refer.
+    /// A trial without loads. `reference`: the index of the reference candidate of speedups.
     pub fn new(rule: Rule, candidates: usize, reference: Option<usize>) -> Self {
         Self { rule, present: Vec::new(), candidates: vec![Vec::new(); candidates], reference }
     }
 
-    /// Adds loads with the next seeds: loads of the present order, and of each candidate; none of a candidate that is not
+    /// Adds loads with the next seeds: of the present order, and of each candidate; none for a candidate that is not
     /// [open](Self::open).
     pub fn add(&mut self, present: &[Option<f64>], candidates: &[Indices]) {
         self.present.extend_from_slice(present);
@@ -84,7 +83,7 @@ impl Trial {
         }
     }
 
-    /// Loads in the present order and under the leader, and at most as many under each other candidate.
+    /// Loads in the present order and under the leader; other candidates have at most as many.
     pub fn loads(&self) -> usize {
         self.present.len()
     }
@@ -94,13 +93,13 @@ impl Trial {
         self.indices(candidate).len()
     }
 
-    /// The seeds of the next loads; `None`: enough is loaded, or as much as may be.
+    /// The seeds of the next loads; `None`: there are enough loads, or the maximum is reached.
     pub fn next_seeds(&self) -> Option<Range<u64>> {
         let is_open = self.loads() < BATCH || self.leader().is_some() && !self.is_narrow();
         self.further_seeds().filter(|_| is_open)
     }
 
-    /// The seeds of the next loads, whatever is known; `None`: as much is loaded as may be.
+    /// The seeds of the next loads, regardless of results; `None` at the maximum.
     pub fn further_seeds(&self) -> Option<Range<u64>> {
         let loads = self.loads();
         let seeds = match loads {
@@ -112,8 +111,8 @@ impl Trial {
         has_room.then(|| loads as u64..(loads + seeds) as u64)
     }
 
-    /// The candidates that are loaded with the next seeds, by their places: all with the first seed, then all that are not far
-    /// behind, and after the first batch the leader.
+    /// The indices of the candidates for the next seeds: all for the first seed, then all that are not far behind, and after the first
+    /// batch the leader.
     pub fn open(&self) -> Vec<usize> {
         if self.loads() >= BATCH {
             return self.leader().into_iter().collect();
@@ -123,7 +122,7 @@ impl Trial {
         let far = best * (1.0 + BEHIND_WIDTHS * self.rule.width);
         let mut open = Vec::new();
         for (place, index) in first.enumerate() {
-            // A load that did not finish tells nothing of the others.
+            // A load that did not finish shows nothing about the others.
             if index.is_none_or(|index| index <= far) || self.reference == Some(place) {
                 open.push(place);
             }
@@ -131,7 +130,7 @@ impl Trial {
         open
     }
 
-    /// The candidate that the first batch favours, by its place; `None` if no pair of its loads finished.
+    /// The index of the candidate that the first batch favours; `None` if no pair of its loads finished.
     pub fn leader(&self) -> Option<usize> {
         let stayed = (0..self.candidates.len())
             .filter(|it| self.candidates[*it].len() >= self.choosing().end);
@@ -140,7 +139,7 @@ impl Trial {
         Some(known.reduce(|best, it| if it.1 > best.1 { it } else { best })?.0)
     }
 
-    /// How many times better than the present order a candidate is in the first batch, or in as much of it as it was loaded in.
+    /// How many times better than the present order a candidate is in the first batch, or in the part of it that it was loaded in.
     pub fn first_ratio(&self, candidate: usize) -> Option<f64> {
         Some(Ratio::of(&self.ratios(candidate, &self.choosing()), true)?.middle)
     }
@@ -151,12 +150,12 @@ impl Trial {
         let Some(Judgement { ratio, interval: Some([low, high]), p, pairs }) = judged else {
             return false;
         };
-        // Without chance there is no test that needs more pairs.
+        // Without randomness, no test needs more pairs.
         let is_enough = p.is_none() || pairs >= self.rule.least_pairs();
         is_enough && (high - low) / 2.0 <= self.rule.width * ratio
     }
 
-    /// What the later loads say of a candidate; `None` without a pair.
+    /// The result of the later loads for a candidate; `None` without a pair.
     pub fn judgement(&self, candidate: usize) -> Option<Judgement> {
         judged(&self.ratios(candidate, &self.judging()))
     }
@@ -168,15 +167,15 @@ impl Trial {
         Some(Ratio::of(&ratios, true)?.middle)
     }
 
-    /// The median index of the later loads of a candidate, or of the present order (`None`); of its first loads where there are no
-    /// later ones.
+    /// The median index of the later loads of a candidate, or of the present order (`None`); of its first loads if there are no later
+    /// ones.
     pub fn index(&self, candidate: Option<usize>) -> Option<f64> {
         let loads = self.indices(candidate);
         let later = loads.get(self.judging()).unwrap_or(loads);
         median(&later.iter().copied().flatten().collect::<Vec<_>>())
     }
 
-    /// The seed of the pair of later loads whose ratio is in the middle, of an even number the lower one of the two.
+    /// The seed of the pair of later loads with the median ratio; of the two for an even number, the lower ratio.
     pub fn middle_seed(&self, candidate: usize) -> Option<u64> {
         let others = &self.candidates[candidate];
         let mut pairs: Vec<(f64, u64)> = Vec::new();
@@ -228,7 +227,7 @@ fn ratios_of(first: &Indices, second: &Indices, seeds: &Range<usize>) -> Vec<f64
     pairs.filter(|it| it.1 > 0.0).map(|(first, second)| first / second).collect()
 }
 
-/// What ratios of pairs of loads say; `None` without a pair.
+/// The result of ratios of pairs of loads; `None` without a pair.
 pub fn judged(ratios: &[f64]) -> Option<Judgement> {
     let logarithms: Vec<f64> = ratios.iter().map(|it| it.ln()).collect();
     let has_chance = ratios.len() < BATCH || !are_of_one_load(&logarithms);
@@ -237,7 +236,7 @@ pub fn judged(ratios: &[f64]) -> Option<Judgement> {
     Some(Judgement { ratio: middle, interval, p, pairs: ratios.len() })
 }
 
-/// The p-values that are there, adjusted for one another after Holm.
+/// The p-values that exist, with Holm's adjustment.
 pub fn adjusted(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
     let there: Vec<f64> = p_values.iter().copied().flatten().collect();
     let mut adjusted = holm(&there).into_iter();
@@ -252,8 +251,8 @@ impl Judgement {
         Self { ratio: 1.0 / self.ratio, interval, ..*self }
     }
 
-    /// Whether the candidate is better than the present order: its interval lies above 1, the adjusted p agrees where there is
-    /// a test, and it gains enough to be worth a change.
+    /// Whether the candidate is better than the present order: its interval lies above 1, the adjusted p agrees if there is a test, and
+    /// the gain is worth a change.
     pub fn is_better(&self, adjusted_p: Option<f64>) -> bool {
         let lies_above = self.interval.is_some_and(|[low, _]| low > 1.0);
         lies_above && adjusted_p.is_none_or(|it| it < LEVEL) && self.ratio >= WORTHWHILE
@@ -269,7 +268,7 @@ mod tests {
 
     const RULE: Rule = Rule { width: 0.05, most_loads: 30, tests: 1 };
 
-    /// A trial until its end. `index(place)` is that of a load under a candidate, or under the present order (`None`).
+    /// Runs a trial to its end. `index(place)` gives the index of a load under a candidate, or under the present order (`None`).
     fn carried_out(
         rule: Rule,
         candidates: usize,
@@ -287,9 +286,9 @@ mod tests {
         trial
     }
 
-    /// In how many of 1,000 planted studies of three candidates one is found better than the present order, where one is; and the
-    /// most loads of a study. The first candidate is better by `gain`, the others are as good as the present order. Each load has noise
-    /// of its own, with a standard deviation of 5 %.
+    /// In 1,000 planted studies of three candidates, one of which is better than the present order: how many find one, and the most
+    /// loads of a study. The first candidate is better by `gain`, the others are as good as the present order. Each load has
+    /// independent noise with a standard deviation of 5 %.
     fn found(gain: f64, seed: u64) -> (usize, usize) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let standard = Normal::standard();
@@ -311,7 +310,7 @@ mod tests {
     fn of_studies_of_equal_schemes_at_least_95_in_100_end_without_a_difference() {
         let (found, most) = found(1.0, 1);
         println!("equal schemes: {found} of 1000 studies find a difference; at most {most} loads");
-        // None at all would be a finder that never finds anything.
+        // None at all would mean that the finder never finds anything.
         assert!((5..=50).contains(&found) && most <= RULE.most_loads, "{found}, {most}");
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// How the present order is called.
 pub const WHAT_YOU_HAVE: &str = "what you have";
 
-/// The verdict about a page on a network; `tests`: the number of tests in the answer.
+/// The verdict on a page on a network; `tests`: the number of tests in the answer.
 pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String {
     let PageAnswer { page, network, candidate, .. } = answer;
     let Some((candidate, ratio)) = candidate.as_ref().zip(answer.judgement.ratio) else {
@@ -40,13 +40,13 @@ pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String 
     format!("{page} on {network}: {words}{}{}", later(answer), inexact(answer))
 }
 
-/// Why an order that is better does not count: something is seen later all the same.
+/// Why a better order does not count: it still shows something later.
 fn later(answer: &PageAnswer) -> String {
     let late = answer.noticed.too_late().filter(|_| answer.judgement.ratio > Some(1.0));
-    late.map_or(String::new(), |what| format!(" It does not count, because {what} comes later."))
+    late.map_or(String::new(), |what| format!("It does not count, because {what} arrives later."))
 }
 
-/// What keeps an answer from being as exact as was asked.
+/// Why an answer is less precise than requested.
 fn inexact(answer: &PageAnswer) -> String {
     let wide = if answer.is_narrow {
         String::new()
@@ -70,21 +70,21 @@ pub(super) fn evidence(judged: &JudgedCandidate) -> String {
     }
 }
 
-/// Why it is not sure that a candidate that gains is better.
+/// Why it is uncertain that a candidate with a gain is better.
 pub(super) fn doubt(judged: &JudgedCandidate, tests: usize) -> String {
     match judged.interval {
         None => " That is too few loads to tell.".to_owned(),
         Some([low, _]) if low <= 1.0 => {
-            " Another recording of the page, or chance, would turn that.".to_owned()
+            "Another recording of the page, or chance, would reverse that.".to_owned()
         }
         Some(_) => but(judged, tests),
     }
 }
 
-/// Words about orders that cannot be chosen because loads are missing.
+/// Names orders that cannot be chosen because loads are missing.
 pub(super) fn too_few(orders: BTreeSet<&str>) -> String {
     let named = orders.into_iter().collect::<Vec<_>>().join(", ");
-    let words = format!(" Not asked further, because a first load was far behind: {named}.");
+    let words = format!("Not tested further, because a first load was far behind: {named}.");
     if named.is_empty() { String::new() } else { words }
 }
 
@@ -104,8 +104,8 @@ pub(super) fn but(judged: &JudgedCandidate, tests: usize) -> String {
     }
 }
 
-/// The one order for all pages and networks; `is_bounded`: its worst regret is over a lower bound; `is_beaten`: something is better
-/// than the present order somewhere.
+/// The one order for all pages and networks; `is_bounded`: its worst regret uses a lower bound; `is_beaten`: something beats the
+/// present order somewhere.
 pub(super) fn of_robust(choice: &RobustChoice, is_bounded: bool, is_beaten: bool) -> String {
     let RobustChoice { scheme, page, network, worst_regret, .. } = choice;
     let best = if is_bounded { "the lower bound" } else { "the best order's" };
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(
             words(1.02, [0.99, 1.05], Some(0.2)),
             "home on 3g: unsure. Over all resources, srpt is 1.020 times as fast as what you have (95 % interval 0.990 to 1.050, 9 \
-             pairs of loads). Another recording of the page, or chance, would turn that."
+             pairs of loads).Another recording of the page, or chance, would reverse that."
         );
         let why = words(1.1, [1.02, 1.2], Some(0.3));
         assert!(why.ends_with("chance can explain that (Holm's p 0.3000)."), "{why}");

@@ -2,18 +2,18 @@
 
 use crate::network::{Network, PACKET_BYTES, rounded};
 
-/// Packet `n` leaves in slot `n`. It arrives a delay after the slot's end.
+/// Packet `n` leaves in slot `n` and arrives one delay after the slot's end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     pub(crate) tick_us: f64,
-    /// Bytes of one slot.
+    /// Bytes per slot.
     pub(crate) packet_bytes: u64,
     pub(crate) up_us: u64,
     pub(crate) down_us: u64,
 }
 
 impl Clock {
-    /// Slots of `packet_bytes` on `network`; the engine's have [`PACKET_BYTES`].
+    /// Slots of `packet_bytes` on `network`; the engine uses [`PACKET_BYTES`].
     pub(crate) fn new(network: &Network, packet_bytes: u64) -> Self {
         Self {
             tick_us: network.tick_us() * packet_bytes as f64 / PACKET_BYTES as f64,

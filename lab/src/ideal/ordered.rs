@@ -1,12 +1,12 @@
-//! Packets handed up in the order in which they were sent.
+//! Packets that are delivered in the order of sending.
 
 use qlog_tools::assembly::StreamFrame;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Packets on their way, and packets that have arrived before earlier ones.
+/// Packets in flight, and packets that arrived before earlier ones.
 #[derive(Clone, Default)]
 pub(super) struct Ordered {
-    /// Stream and offset of the packets that were not handed up yet, in the order in which they were sent.
+    /// Stream and offset of the undelivered packets, in the order of sending.
     left: VecDeque<(u64, u64)>,
     waiting: BTreeMap<(u64, u64), StreamFrame>,
 }
@@ -16,7 +16,7 @@ impl Ordered {
         self.left.push_back((frame.stream, frame.offset));
     }
 
-    /// The packets that can be handed up now that `frame` has arrived.
+    /// The packets that can be delivered after `frame` has arrived.
     pub(super) fn arrived(&mut self, frame: StreamFrame) -> Vec<StreamFrame> {
         let time_us = frame.time_us;
         self.waiting.insert((frame.stream, frame.offset), frame);

@@ -1,4 +1,4 @@
-//! A page load without a transport, slot by slot. The caller decides who gets each packet.
+//! A page load without a transport, slot by slot. The caller decides which response gets each packet.
 
 use super::clock::{Clock, micros};
 use super::ordered::Ordered;
@@ -12,44 +12,44 @@ use qlog_tools::timeline::{RenderTimes, Timeline, Transfer};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// A page load at the beginning of a slot. A search copies it there.
+/// A page load at the beginning of a slot, where a search can copy it.
 ///
-/// A stream's ID is 4 times its place in the order of requests, as in QUIC. An empty body counts as one byte
-/// on its way out, because its packet takes a slot.
+/// A stream's ID is 4 times its index in the order of requests, as in QUIC. An empty body is sent as one
+/// byte, because its packet takes a slot.
 #[derive(Clone)]
 pub(crate) struct Simulation {
     page: Arc<Page>,
     clock: Clock,
     playback: Playback,
     pub(crate) slot: u64,
-    /// How much later every request but the document's reaches the server.
+    /// The extra delay of every request but the document's.
     pub(super) hold_us: u64,
-    /// Requests on their way: when they arrive, and the resource.
+    /// Requests in flight: arrival time and resource.
     up: VecDeque<(u64, usize)>,
     pub(super) down: WayDown,
-    /// Packets that wait for earlier ones, where data is handed up in the order of sending.
+    /// Packets that wait for earlier ones, if data is delivered in the order of sending.
     pub(super) ordered: Option<Ordered>,
     /// Resources in order of request.
     requests: Vec<usize>,
     /// Streams by resource.
     streams: Vec<u64>,
-    /// Resources that were requested and are not sent whole, in order of request.
+    /// Requested resources that are not completely sent, in order of request.
     open: Vec<usize>,
     arrived: Vec<StreamFrame>,
-    /// Bytes that have arrived without a gap before them.
+    /// Bytes that have arrived without a gap.
     received: Vec<u64>,
-    /// Ranges that have arrived behind a gap, by resource and offset: where they end.
+    /// Ranges that have arrived after a gap: their end, by resource and offset.
     behind: BTreeMap<(usize, u64), u64>,
     pub(crate) requested_us: Vec<Option<u64>>,
     /// When the server got the request.
     pub(crate) opened_us: Vec<Option<u64>>,
     pub(crate) sent: Vec<u64>,
-    /// When the last packet arrives, known from the slot in which it is sent.
+    /// When the last packet arrives; known from the slot in which it is sent.
     pub(crate) complete_us: Vec<Option<u64>>,
 }
 
 impl Simulation {
-    /// A load in which nothing was requested yet.
+    /// A load without any request.
     pub(crate) fn new(page: &Arc<Page>, clock: Clock) -> Self {
         let count = page.resources.len();
         let mut playback = Playback::new(Arc::clone(page));
@@ -76,8 +76,8 @@ impl Simulation {
         }
     }
 
-    /// Goes on to the next slot in which `pick` finds something to send. `pick` also gets the resources whose
-    /// requests have reached the server since the slot before. `None`: the load is over.
+    /// Continues to the next slot in which `pick` finds something to send. `pick` also gets the resources
+    /// whose requests have reached the server since the preceding slot. `None`: the load is over.
     pub(crate) fn next<T>(
         &mut self,
         mut pick: impl FnMut(&Self, &[usize]) -> Option<T>,
@@ -116,7 +116,7 @@ impl Simulation {
         self.slot += 1;
     }
 
-    /// The resources that the server has unsent bytes of, in order of request.
+    /// The resources with unsent bytes at the server, in order of request.
     pub(crate) fn ready(&self) -> Vec<usize> {
         self.open.iter().copied().filter(|it| self.available(*it) > self.sent[*it]).collect()
     }
@@ -135,17 +135,17 @@ impl Simulation {
         known.chunks.iter().filter(|it| micros(it.at_ms) <= since_us).map(|it| it.bytes).sum()
     }
 
-    /// Bytes of a body on its way out.
+    /// Bytes of a body as sent.
     pub(crate) fn whole_bytes(&self, id: usize) -> u64 {
         self.page.resources[id].bytes.max(1)
     }
 
-    /// The resource of each packet, in the order in which they were sent, if none overtakes another.
+    /// The resource of each packet, in the order of sending, if none overtakes another.
     pub(crate) fn order(&self) -> impl Iterator<Item = usize> {
         self.arrived.iter().chain(self.down.in_order()).map(|it| self.resource(it.stream))
     }
 
-    /// The load as the engine records it.
+    /// The load in the form that engines record.
     pub(crate) fn into_load(mut self, name: &str) -> Load {
         let mut transfers = Vec::new();
         for &id in &self.requests {
@@ -167,7 +167,7 @@ impl Simulation {
         Load { completed, timeline }
     }
 
-    /// When the page was shown, once the load is over.
+    /// When the page was shown. Call it once the load is over.
     pub(crate) fn renders(&mut self) -> RenderTimes {
         render_times(&mut self.playback)
     }
@@ -184,7 +184,7 @@ impl Simulation {
         self.clock.time_us(self.slot)
     }
 
-    /// Packets arrive, timers fire and requests leave until `now_us`, in order of time.
+    /// Lets packets arrive, timers fire and requests leave until `now_us`, in order of time.
     fn client_until(&mut self, now_us: u64) {
         while let Some(next_us) = self.next_client_us()
             && next_us <= now_us
@@ -207,7 +207,7 @@ impl Simulation {
         self.up.push_back((now_us + after_us, resource));
     }
 
-    /// Hands a packet up with the packets that waited for it, or lets it wait.
+    /// Delivers a packet with the packets that waited for it, or lets it wait.
     fn deliver(&mut self, frame: StreamFrame) {
         let Some(ordered) = &mut self.ordered else { return self.arrive(frame) };
         for frame in ordered.arrived(frame) {
@@ -236,7 +236,7 @@ impl Simulation {
         }
     }
 
-    /// Takes the requests that have reached the server.
+    /// Returns the requests that have reached the server.
     pub(super) fn open_requests(&mut self, now_us: u64) -> Vec<usize> {
         let mut opened = Vec::new();
         while let Some(&(at_us, resource)) = self.up.front()

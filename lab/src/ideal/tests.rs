@@ -90,7 +90,7 @@ fn every_packet_of_the_golden_vectors_is_the_one_that_order_says_under_every_sch
 
 fn assert_agrees_with_order(file: &Path) {
     let scenario = as_the_engine_has_it(Scenario::read(file).expect("a scenario"));
-    // A scenario does not say how long responses are, by which `srpt` orders them.
+    // A scenario does not state the length of responses, by which `srpt` orders them.
     let blind = |it: &&Scheme| it.needs == Needs::Nothing && it.name != "srpt";
     for scheme in SCHEMES.iter().filter(blind) {
         let expected = ordered(&run(&scenario, scheme));

@@ -1,10 +1,10 @@
-//! Packets on their way to the client.
+//! Packets in flight to the client.
 
 use qlog_tools::assembly::StreamFrame;
 use simulator::link::{Link, Profile, Rate, Way};
 use std::collections::VecDeque;
 
-/// The way down. Packets leave when their slot says so, not at a link's rate.
+/// The downlink. Packets leave at their slots, not at a link's rate.
 #[derive(Clone)]
 pub(super) enum WayDown {
     /// Packets arrive in order.
@@ -13,7 +13,7 @@ pub(super) enum WayDown {
     Jittered(Box<Link<Packet>>),
 }
 
-/// A packet without bytes: the link's rate and queue do not concern it.
+/// A packet without a size, so that the link's rate and queue do not affect it.
 #[derive(Debug, Clone)]
 pub(super) struct Packet(StreamFrame);
 
@@ -30,7 +30,7 @@ impl Default for WayDown {
 }
 
 impl WayDown {
-    /// With the jitter of `profile`, if it has one.
+    /// With the jitter of `profile`, if it has any.
     pub(super) fn new(profile: &Profile, seed: u64) -> Self {
         if profile.jitter.is_none() {
             return Self::default();
@@ -69,7 +69,7 @@ impl WayDown {
         }
     }
 
-    /// The packets on their way, if they arrive in order.
+    /// The packets in flight, if they arrive in order.
     pub(super) fn in_order(&self) -> impl Iterator<Item = &StreamFrame> {
         match self {
             Self::InOrder(frames) => Some(frames),

@@ -34,7 +34,7 @@ enum RateKey {
     Trace(String),
 }
 
-/// Reads the file `name`; a trace is looked for beside it.
+/// Parses the file `name`; a trace is expected beside it.
 pub(super) fn parse(name: &str, text: &str) -> Result<Network, NetworkError> {
     network(name, text).map_err(|cause| NetworkError::Wrong(format!("{name}: {cause}")))
 }
@@ -57,7 +57,7 @@ fn profile(direction: &str, own: &Keys, both: &Keys, folder: &Path) -> Result<Pr
     let belong_above = own.about.is_some() || own.server_pace.is_some();
     if belong_above || own.down.is_some() || own.up.is_some() {
         return Err(format!(
-            "[{direction}] holds `about`, `server_pace`, `down` or `up`: these belong above it"
+            "[{direction}] contains `about`, `server_pace`, `down` or `up`: these belong above it"
         ));
     }
     let rate = own.rate.as_ref().or(both.rate.as_ref());

@@ -7,20 +7,20 @@ use simulator::link::{Loss, Rate};
 use std::fmt;
 
 schedulers::named! {
-    /// A property that [`Network::with`] sets. Its name is that of its key in files, tables and flags.
+    /// A property that [`Network::with`] sets. Its name is the key in files, tables and flags.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Property {
-        /// The round trip without queues in milliseconds: the delays of both directions together.
+        /// The round-trip time without queues in milliseconds: the sum of both directions' delays.
         RoundTrip = "rtt_ms",
-        /// The rate on the way to the client, in bits a second.
+        /// The rate of the downlink, in bit/s.
         Rate = "rate",
-        /// The share of datagrams that are lost on the way to the client, each independently.
+        /// The share of datagrams that are lost on the downlink, each independently.
         Loss = "loss",
     }
 }
 
 impl Property {
-    /// Values that show how they are written.
+    /// Example values.
     pub fn example(self) -> &'static str {
         match self {
             Self::RoundTrip => "rtt_ms=10,50,200",
@@ -30,20 +30,20 @@ impl Property {
     }
 }
 
-/// A decimal number of at most six places, exact, and therefore a key that can be compared: `50`, `0.01`, `1360000`.
+/// A decimal number with at most six places, exact, and therefore usable as a key: `50`, `0.01`, `1360000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "Number")]
 pub struct Amount {
     millionths: u64,
 }
 
-/// SI units, the largest first. Units of rates are the ones that people use.
+/// SI units, the largest first. Units of rates are the usual ones.
 const UNITS: [(char, f64); 3] = [('G', 1e9), ('M', 1e6), ('k', 1e3)];
 
-/// One million millionths make one.
+/// The number of millionths in one.
 const MILLIONTHS: u64 = 1_000_000;
 
-/// More than any property of a link is: ten times its fastest rate.
+/// Larger than any property of a link: ten times the fastest rate.
 const AMOUNT_MAX: f64 = 1e12;
 
 impl Amount {
@@ -74,7 +74,7 @@ impl Amount {
 impl TryFrom<f64> for Amount {
     type Error = String;
 
-    /// Refuses what would have to be rounded.
+    /// Rejects values that would have to be rounded.
     fn try_from(value: f64) -> Result<Self, String> {
         let exact = value * MILLIONTHS as f64;
         let amount = Self { millionths: rounded(exact.clamp(0.0, AMOUNT_MAX * 1e6)) };
@@ -87,7 +87,7 @@ impl TryFrom<f64> for Amount {
     }
 }
 
-/// A whole number stays one in JSON.
+/// A whole number stays whole in JSON.
 impl From<Amount> for Number {
     fn from(amount: Amount) -> Self {
         if amount.millionths.is_multiple_of(MILLIONTHS) {
@@ -104,11 +104,11 @@ impl fmt::Display for Amount {
 }
 
 impl Network {
-    /// The network with this property, and everything else as it is.
+    /// The network with this property changed.
     ///
-    /// A round trip is divided between the directions as the network's own is, and equally where it has none. A rate and
-    /// a loss describe the way to the client; where the server paces, the rate is its pace. A loss takes the place of
-    /// whatever model of loss the network has on that way.
+    /// A round trip is divided between the directions in the network's own proportion, and equally if it has none. Rate
+    /// and loss apply to the downlink; if the server paces, the rate is its pace. A loss replaces the network's own
+    /// model of loss on the downlink.
     pub fn with(&self, property: Property, amount: Amount) -> Result<Self, NetworkError> {
         self.changed(property, amount)
             .map_err(|cause| NetworkError::Wrong(format!("network `{}`: {cause}", self.name)))
@@ -141,14 +141,14 @@ impl Network {
             Property::Loss => down.loss = (value > 0.0).then_some(Loss::Independent(value)),
         }
         down.check().and_then(|()| up.check()).map_err(|error| match property {
-            // The error is about one of the delays that the round trip was divided into.
+            // The error concerns one of the delays into which the round trip was divided.
             Property::RoundTrip => format!("{} = {amount}: {error}", property.name()),
             Property::Rate | Property::Loss => error.to_string(),
         })?;
         Ok(Self { down, up, ..self.clone() })
     }
 
-    /// The part of the round trip that the way to the client has.
+    /// The downlink's share of the round trip.
     fn down_share(&self) -> f64 {
         let round_trip_ms = self.round_trip_ms();
         if round_trip_ms > 0.0 { self.down.delay_ms / round_trip_ms } else { 0.5 }

@@ -1,4 +1,4 @@
-//! How deep the queue of a network's bottleneck is, where a study does not leave it as the network has it.
+//! The depth of the queue at a network's bottleneck, if a study sets it.
 
 use super::{Network, NetworkError, rounded};
 use corpus::size;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use simulator::link::{Profile, Queue};
 use std::fmt;
 
-/// The depth of the queue on the way to the client. As text, and so in files: `64k`, `2bdp`.
+/// The depth of the downlink's queue. In text and files: `64k`, `2bdp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum QueueDepth {
@@ -16,14 +16,14 @@ pub enum QueueDepth {
     BdpThousandths(u32),
 }
 
-/// The end of a depth in bandwidth-delay products.
+/// The suffix of a depth in bandwidth-delay products.
 const BDP: &str = "bdp";
 
 /// A deeper queue holds minutes of traffic.
 const BDPS_MAX: f64 = 1000.0;
 
 impl QueueDepth {
-    /// A size such as `64k`, or `2bdp`.
+    /// Parses a size such as `64k`, or `2bdp`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let lower = text.trim().to_ascii_lowercase();
         let Some(number) = lower.strip_suffix(BDP) else {
@@ -45,7 +45,7 @@ impl QueueDepth {
         Ok(Self::BdpThousandths(u32::try_from(rounded(products * 1000.0)).unwrap_or(u32::MAX)))
     }
 
-    /// Its size in thousands of bytes, if it is one.
+    /// Its size in thousands of bytes, if it is a size.
     pub(crate) fn kilobytes(self) -> Option<f64> {
         match self {
             Self::Bytes(bytes) => Some(bytes as f64 / 1e3),
@@ -53,7 +53,7 @@ impl QueueDepth {
         }
     }
 
-    /// Its size in bandwidth-delay products, if it is said in these.
+    /// Its size in bandwidth-delay products, if given in these.
     pub(crate) fn products(self) -> Option<f64> {
         match self {
             Self::Bytes(_) => None,
@@ -97,7 +97,7 @@ impl From<QueueDepth> for String {
 }
 
 impl Network {
-    /// The network with this queue on the way to the client.
+    /// The network with this queue on the downlink.
     pub fn with_queue(&self, depth: QueueDepth) -> Result<Self, NetworkError> {
         let queue = Queue::Bytes(depth.bytes(self));
         let down = Profile { queue, ..self.down.clone() };

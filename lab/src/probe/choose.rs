@@ -1,11 +1,11 @@
-//! Which resource to test with, when the user names none.
+//! Selects the resource to test with, if the user names none.
 
 use super::{ProbeError, Target, fetch};
 use crate::limits::PROBE_LINKS_MAX;
 use client::probe::Answer;
 use std::time::Duration;
 
-/// The largest resource up to this size is selected: larger ones only take longer.
+/// The largest resource up to this size is selected; larger ones only take longer.
 const BODY_BYTES_LIKED: u64 = 4_000_000;
 
 /// A resource to test with.
@@ -17,11 +17,11 @@ pub struct Choice {
     pub body_bytes: u64,
     /// The round-trip time to its server.
     pub rtt: Duration,
-    /// Links of the page that were tried.
+    /// Number of links of the page that were tried.
     pub links: usize,
 }
 
-/// Fetches `path`, and, if it is a page and `may_follow`, what it links to on the same server; takes the largest.
+/// Fetches `path` and, if it is a page and `may_follow`, its links on the same server; selects the largest.
 pub fn choose(target: &Target, path: &str, may_follow: bool) -> Result<Choice, ProbeError> {
     let (mut answers, rtt) = fetch(target, &[path.to_owned()])?;
     let answer = answers.pop();
@@ -50,14 +50,14 @@ fn expect_success(target: &Target, path: &str, answer: &Answer) -> Result<(), Pr
     match answer.status {
         200..=299 => Ok(()),
         status => Err(ProbeError::Answer(format!(
-            "{}: {path}: status {status}; name a resource that it has with --path /PATH",
+            "{}: {path}: status {status}; name one of its resources with --path /PATH",
             target.address
         ))),
     }
 }
 
-/// What `src` and `href` attributes of a page lead to on the same server: paths, each once. It need not find all,
-/// only something large.
+/// The targets of a page's `src` and `href` attributes on the same server: paths, without duplicates. It need not
+/// find all of them, only a large one.
 fn links(html: &str, base: &str) -> Vec<String> {
     let mut links: Vec<String> = Vec::new();
     if !html.trim_start().starts_with('<') {

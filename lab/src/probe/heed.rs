@@ -1,26 +1,26 @@
-//! Does a server heed the rest of RFC 9218: `i`, and `PRIORITY_UPDATE`?
+//! Does a server respect the rest of RFC 9218: `i`, and `PRIORITY_UPDATE`?
 
 use super::verdict::{IN_FLIGHT, Interval, LEFT_MIN, SHARE_MIN};
 use super::{Kind, Run};
 use crate::study::statistics::median;
 use serde::Serialize;
 
-/// Responses that come one after another: no more of the others had begun when the first was complete.
+/// Responses count as sequential if no more than this share of the others had begun when the first was complete.
 const SEQUENTIAL_MAX: f64 = 0.5;
 
-/// Whether a server does what one kind of signal says.
+/// Whether a server respects one kind of signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Heeds {
     /// It does.
     Heeds,
-    /// It makes a difference, but much else comes first.
+    /// It has an effect, but much else comes first.
     Weakly,
-    /// It makes none.
+    /// It has no effect.
     Ignores,
-    /// The runs cannot tell.
+    /// The runs do not show it.
     Inconclusive,
-    /// An interval still holds values on either side of a threshold: more runs would tell.
+    /// An interval still lies on both sides of a threshold: more runs would decide.
     Undecided,
 }
 
@@ -31,19 +31,20 @@ pub struct Heed {
     pub verdict: Heeds,
     /// Why, in a sentence.
     pub why: String,
-    /// What was measured.
+    /// The measured value.
     pub measured: Interval,
 }
 
-/// `i`: of incremental responses all begin before the first is complete, of others not. Measured: the share that had begun.
+/// `i`: incremental responses must all begin before the first is complete, others must not. Measured: the share that had
+/// begun.
 pub(super) fn incremental(runs: &[Run]) -> Heed {
     let [plain, measured] = [Kind::Control, Kind::Incremental]
         .map(|kind| Interval::of(&of(runs, kind, |run| run.begun_share)));
     let (verdict, why) = if measured.low >= SHARE_MIN && plain.high <= SEQUENTIAL_MAX {
-        let why = "incremental responses share, and others come one after another";
+        let why = "incremental responses share, and others follow one another";
         (Heeds::Heeds, why.to_owned())
     } else if measured.high <= SEQUENTIAL_MAX {
-        (Heeds::Ignores, "incremental responses come one after another".to_owned())
+        (Heeds::Ignores, "incremental responses follow one another".to_owned())
     } else if plain.low >= SHARE_MIN {
         let why = "all responses share, also those that are not incremental";
         (Heeds::Ignores, why.to_owned())
@@ -58,8 +59,8 @@ pub(super) fn incremental(runs: &[Run]) -> Heed {
     Heed { verdict, why, measured }
 }
 
-/// `PRIORITY_UPDATE`: a response that waits overtakes the others once it is urgent. Measured: what came before it after that,
-/// in multiples of its size.
+/// `PRIORITY_UPDATE`: a waiting response must overtake the others once it becomes urgent. Measured: the bytes before it after
+/// that, in multiples of its size.
 pub(super) fn updates(runs: &[Run]) -> Heed {
     let measured = Interval::of(&of(runs, Kind::Updated, Run::others_first));
     let [kept_waiting, updated] =
@@ -71,9 +72,10 @@ pub(super) fn updates(runs: &[Run]) -> Heed {
         let why = "a response that can wait did not wait long enough to become urgent";
         (Heeds::Inconclusive, why.to_owned())
     } else if measured.high <= IN_FLIGHT && kept_waiting.low >= SHARE_MIN {
-        (Heeds::Heeds, format!("before a response that became urgent {times} came of the others"))
+        (Heeds::Heeds, format!("{times} of the others came before a response that became urgent"))
     } else if updated.low >= SHARE_MIN {
-        let why = format!("a response that became urgent goes on waiting: {times} came before it");
+        let why =
+            format!("a response that became urgent continues to wait: {times} came before it");
         (Heeds::Ignores, why)
     } else if measured.low > IN_FLIGHT && updated.high < SHARE_MIN {
         let why = format!("a response that became urgent gains, but {times} still came before it");

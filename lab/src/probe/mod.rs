@@ -1,13 +1,12 @@
-//! Does a server prioritize? The test of Davies and Meenan (2018), over HTTP/3: a late urgent request must overtake
-//! responses that are under way.
+//! Does a server prioritize? The test of Davies and Meenan (2018), over HTTP/3: a late urgent request must overtake responses
+//! in progress.
 //!
-//! A server that shares fairly, or serves the newest first, can look as if it did; so there are three kinds of run,
-//! all with responses of one size. *Urgent*: the others are of urgency 7, the late one of urgency 0. *Control*: all
-//! are of urgency 3. *Inverse*: the others are of urgency 0, the late one of 7, and it must come last. Two more kinds ask for
-//! the rest of RFC 9218. *Incremental*: all are of urgency 3 and incremental, and must share. *Updated*: the late one is of
-//! urgency 7, and a `PRIORITY_UPDATE` makes it urgent once it waits.
-//! What counts is how much of the others came between the late request and its answer's last byte: measured
-//! from the client's qlog, and in multiples of the late response's size.
+//! A server that shares fairly, or serves the newest first, can appear to prioritize; so there are three kinds of run, all
+//! with responses of equal size. *Urgent*: the others are of urgency 7, the late one of urgency 0. *Control*: all are of
+//! urgency 3. *Inverse*: the others are of urgency 0, the late one of 7, and it must come last. Two more kinds test the rest
+//! of RFC 9218. *Incremental*: all are of urgency 3 and incremental, and must share. *Updated*: the late one is of urgency 7,
+//! and a `PRIORITY_UPDATE` makes it urgent once it waits. The measure is how many bytes of the others arrived between the late
+//! request and its answer's last byte, from the client's qlog, in multiples of the late response's size.
 
 mod choose;
 mod heed;
@@ -25,14 +24,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 pub use verdict::{Finding, Interval, Verdict, judge};
 
-/// Responses below this are sent before a server could change its mind.
+/// Smaller responses are sent before a server could change its mind.
 pub const BODY_BYTES_MIN: u64 = 24_000;
-/// The receive window is this part of a response.
+/// The receive window is a response divided by this.
 const WINDOW_PART: u64 = 8;
-/// A window below this has room for a few packets only, which disturbs congestion control.
+/// A smaller window has room for only a few packets, which disturbs congestion control.
 const WINDOW_BYTES_MIN: u64 = 16_384;
 
-/// Whom to test and how.
+/// The server to test, and how.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// Its name, for TLS and as `:authority`.
@@ -41,13 +40,13 @@ pub struct Target {
     pub port: u16,
     /// Its address.
     pub address: SocketAddr,
-    /// What to ask for; with several, the others are asked for in turn, and the first is the late one.
+    /// The paths to request; if there are several, the others are requested in turn, and the first is the late one.
     pub paths: Vec<String>,
     /// Bytes of the first path's response.
     pub body_bytes: u64,
     /// The round-trip time.
     pub rtt: Duration,
-    /// Whom to trust, and how long to wait.
+    /// The trusted certificate authorities, and the deadlines.
     pub patience: Patience,
 }
 
@@ -56,9 +55,9 @@ pub struct Target {
 pub struct Effort {
     /// Runs of each kind.
     pub repeats: usize,
-    /// Responses that are under way when the late request comes.
+    /// Responses in progress when the client makes the late request.
     pub others: usize,
-    /// How long one response takes at the pace at which the client reads; raised to 16 round-trip times.
+    /// How long one response takes at the client's reading pace; raised to 16 round-trip times.
     pub response_time: Duration,
 }
 
@@ -68,7 +67,7 @@ impl Default for Effort {
     }
 }
 
-/// What a run does.
+/// The kind of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -76,16 +75,16 @@ pub enum Kind {
     Control,
     /// The late one is urgent.
     Urgent,
-    /// The late one is not.
+    /// The late one is less urgent.
     Inverse,
     /// All are of urgency 3 and incremental.
     Incremental,
-    /// The late one is not urgent, and becomes so by a `PRIORITY_UPDATE`.
+    /// The late one is less urgent, and becomes urgent by a `PRIORITY_UPDATE`.
     Updated,
 }
 
 impl Kind {
-    /// All kinds, in the order in which they take turns.
+    /// All kinds, in the order of their turns.
     pub const ALL: [Self; 5] =
         [Self::Control, Self::Urgent, Self::Inverse, Self::Incremental, Self::Updated];
 }
@@ -93,16 +92,16 @@ impl Kind {
 /// One run, measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Run {
-    /// What it did.
+    /// Its kind.
     pub kind: Kind,
-    /// Stream bytes of the others that came after the late request, or after its `PRIORITY_UPDATE`, and before the end of its
-    /// answer.
+    /// Stream bytes of the others that arrived after the late request, or after its `PRIORITY_UPDATE`, and before the end of
+    /// its answer.
     pub others_bytes: u64,
-    /// The part of `others_bytes` that came before the first byte of its answer.
+    /// The part of `others_bytes` that arrived before the first byte of its answer.
     pub ahead_bytes: u64,
-    /// Stream bytes of the others that were still to come at that time.
+    /// Stream bytes of the others that had not arrived at that time.
     pub left_bytes: u64,
-    /// The share of the others that had begun to come before the first of them was complete: 1 if all share.
+    /// The share of the others that had begun to arrive before the first of them was complete: 1 if all share.
     pub begun_share: f64,
     /// Stream bytes of the late response.
     pub late_bytes: u64,
@@ -111,17 +110,17 @@ pub struct Run {
 }
 
 impl Run {
-    /// What came first, in multiples of the late response's size: 0 is the best that an urgent one can get.
+    /// The others' bytes that arrived first, in multiples of the late response's size; 0 is the best for an urgent one.
     pub fn others_first(&self) -> f64 {
         self.others_bytes as f64 / self.late_bytes.max(1) as f64
     }
 
-    /// What was left of the others, in multiples of the late response's size.
+    /// The remaining bytes of the others, in multiples of the late response's size.
     fn left(&self) -> f64 {
         self.left_bytes as f64 / self.late_bytes.max(1) as f64
     }
 
-    /// What came first, as a share of what was left.
+    /// The others' bytes that arrived first, as a share of their remaining bytes.
     fn others_share(&self) -> f64 {
         self.others_bytes as f64 / self.left_bytes.max(1) as f64
     }
@@ -148,7 +147,7 @@ pub fn reading(target: &Target, effort: Effort) -> Reading {
     }
 }
 
-/// Runs all kinds in turn over a socket, so that what changes on the way meets each; `done` is called after each run.
+/// Runs all kinds in turn over a socket, so that changes on the path affect all of them; calls `done` after each run.
 pub fn run_all(
     target: &Target,
     effort: Effort,
@@ -157,7 +156,7 @@ pub fn run_all(
     run_all_by(target, effort, |plan| Ok(probe(plan, target.address, &target.patience)?), done)
 }
 
-/// As [`run_all`], with another way to carry out a plan.
+/// Like [`run_all`], with another way to carry out a plan.
 pub fn run_all_by(
     target: &Target,
     effort: Effort,
@@ -184,7 +183,7 @@ fn run(target: &Target, kind: Kind, fetched: &Fetched) -> Result<Run, ProbeError
     let mut updates = trace.signals.iter().filter(|it| it.how == SignalKind::Update);
     let updated_us = updates.find(|it| it.element == late).map(|it| it.time_us);
     measure(kind, &trace.timeline, late, updated_us, target.body_bytes).ok_or_else(|| {
-        ProbeError::Answer(format!("{}: the late response did not come", target.address))
+        ProbeError::Answer(format!("{}: the late response did not arrive", target.address))
     })
 }
 
@@ -199,7 +198,7 @@ fn plan(target: &Target, effort: Effort, kind: Kind) -> Plan {
     let first = target.paths.iter().cycle().take(effort.others);
     let first = first.map(|path| request(path, Some(others), incremental));
     let after_bytes = target.body_bytes / 2;
-    // When as much again was read, the request has long arrived.
+    // After as many bytes again, the request has certainly arrived.
     let update =
         (kind == Kind::Updated).then_some(Update { urgency: 0, after_bytes: 2 * after_bytes });
     let late = target.paths.first().map(|path| Late {
@@ -221,8 +220,8 @@ fn request(path: &str, urgency: Option<u8>, incremental: bool) -> Request {
     Request { path: path.to_owned(), urgency, incremental }
 }
 
-/// What the client's timeline says of the late response, whose priority may have been updated, and the others; `body_bytes` is
-/// what each of the others has, as long as it is not complete.
+/// Measures the late response, whose priority may have been updated, and the others, from the client's timeline; `body_bytes`
+/// is the size of each of the others until it is complete.
 fn measure(
     kind: Kind,
     timeline: &Timeline,
@@ -233,7 +232,7 @@ fn measure(
     let place = timeline.transfers.iter().position(|it| it.stream == late)?;
     let complete_us = timeline.deliveries()[place].complete_us?;
     let since_us = match kind {
-        // One that did not wait was complete before.
+        // A response that did not wait was complete earlier.
         Kind::Updated => updated_us.unwrap_or(complete_us).min(complete_us),
         _ => timeline.transfers[place].requested_us,
     };
@@ -266,7 +265,7 @@ fn measure(
     })
 }
 
-/// The share of the others that had begun to come before the first of them was complete.
+/// The share of the others that had begun to arrive before the first of them was complete.
 fn begun_share(timeline: &Timeline, late: u64) -> f64 {
     let deliveries = timeline.deliveries();
     let others = timeline.transfers.iter().zip(&deliveries).filter(|it| it.0.stream != late);
@@ -279,7 +278,7 @@ fn begun_share(timeline: &Timeline, late: u64) -> f64 {
     begun.count() as f64 / others.count().max(1) as f64
 }
 
-/// Fetches `paths` at once, for their sizes, and for the links of pages among them. Returns the round-trip time, too.
+/// Fetches `paths` at once, for their sizes and for the links of pages among them. Also returns the round-trip time.
 pub fn fetch(target: &Target, paths: &[String]) -> Result<(Vec<Answer>, Duration), ProbeError> {
     let plan = Plan {
         host: target.host.clone(),

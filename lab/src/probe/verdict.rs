@@ -1,4 +1,4 @@
-//! From the runs of a probe to a verdict.
+//! Derives a verdict from the runs of a probe.
 
 use super::heed::{Heed, Heeds, incremental, of, updates};
 use super::{Kind, Run};
@@ -6,30 +6,30 @@ use crate::study::statistics::median;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Up to this multiple of its own size may come before an urgent response ends: what was in flight, and in buffers.
+/// Up to this multiple of its own size may arrive before an urgent response ends: data in flight and in buffers.
 pub(super) const IN_FLIGHT: f64 = 0.5;
-/// An improvement over the control of less than this share is none.
+/// A smaller improvement over the control does not count.
 const IMPROVEMENT_MIN: f64 = 0.25;
-/// In an inverse run at least this share of what was left must come before the late response ends.
+/// In an inverse run, at least this share of the remaining bytes must arrive before the late response ends.
 pub(super) const SHARE_MIN: f64 = 0.75;
-/// Fewer multiples of a response left when the late request comes, and there was nothing to overtake.
+/// If fewer multiples of a response remain at the late request, there was nothing to overtake.
 pub(super) const LEFT_MIN: f64 = 2.0;
 
-/// What the runs say.
+/// The result of the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// The answer.
     pub verdict: Verdict,
     /// Why, in a sentence.
     pub why: String,
-    /// What came before a late response like all others, in multiples of its size.
+    /// The others' bytes before a late response of equal urgency, in multiples of its size.
     pub control: Interval,
-    /// What came before a late urgent response.
+    /// The same for a late urgent response.
     pub urgent: Interval,
-    /// What came before a late response that could wait.
+    /// The same for a late, less urgent response.
     pub inverse: Interval,
-    /// If it prioritizes, bytes that it had committed to their order when the urgent request came, in its send buffer and
-    /// in buffers below: the median of the urgent runs.
+    /// If it prioritizes, the bytes that it had committed when the urgent request arrived, in its send buffer and in lower
+    /// buffers: the median of the urgent runs.
     pub committed_bytes: Option<u64>,
     /// Whether incremental responses share, and others do not. The verdict does not depend on it.
     pub incremental: Heed,
@@ -38,7 +38,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether more runs would tell more.
+    /// Whether more runs would help.
     pub fn is_undecided(&self) -> bool {
         let heeds = [self.incremental.verdict, self.updates.verdict];
         self.verdict == Verdict::Undecided || heeds.contains(&Heeds::Undecided)
@@ -49,20 +49,20 @@ impl Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Urgent responses overtake what is under way, and what can wait does.
+    /// Urgent responses overtake those in progress, and less urgent ones wait.
     Prioritizes,
-    /// It makes a difference, but much else comes first.
+    /// It has an effect, but much else comes first.
     Weakly,
-    /// It makes none.
+    /// It has no effect.
     DoesNot,
-    /// The runs cannot tell: there was nothing to overtake.
+    /// The runs do not show it, because there was nothing to overtake.
     Inconclusive,
-    /// An interval still holds a value on either side of a threshold: more runs would tell.
+    /// An interval still lies on both sides of a threshold: more runs would decide.
     Undecided,
 }
 
-/// A mean and its 99 % confidence interval (Student's t). Runs are repeated until it clears the thresholds: who looks often
-/// needs more certainty than 95 %.
+/// A mean and its 99 % confidence interval (Student's t). Runs repeat until it clears the thresholds, and repeated tests
+/// need more certainty than 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The mean.
@@ -74,7 +74,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The mean of these values and its interval, which is unlimited for fewer than two values.
+    /// The mean of these values and its interval, which is unbounded for fewer than two values.
     pub fn of(values: &[f64]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count.max(1.0);
@@ -93,16 +93,16 @@ impl Interval {
 pub fn judge(runs: &[Run]) -> Finding {
     let [control, urgent, inverse] = [Kind::Control, Kind::Urgent, Kind::Inverse]
         .map(|kind| Interval::of(&of(runs, kind, Run::others_first)));
-    // What is left when a response becomes urgent is judged with the updates.
+    // The verdict on updates covers what remains when a response becomes urgent.
     let left: Vec<f64> = runs.iter().filter(|it| it.kind != Kind::Updated).map(Run::left).collect();
     let inverse_share = Interval::of(&of(runs, Kind::Inverse, Run::others_share));
     let (verdict, why) = if median(&left).is_none_or(|left| left < LEFT_MIN) {
-        (Verdict::Inconclusive, "nearly everything had been sent when the late request came; name a larger resource with --path".to_owned())
+        (Verdict::Inconclusive, "nearly everything had been sent when the late request arrived; name a larger resource with --path".to_owned())
     } else {
         decide(control, urgent, inverse_share)
     };
     let prioritizes = matches!(verdict, Verdict::Prioritizes | Verdict::Weakly);
-    // One run in which nothing was ahead says little: a request may come between two bursts.
+    // One run with nothing ahead shows little: a request may arrive between two bursts.
     let ahead = median(&of(runs, Kind::Urgent, |run| run.ahead_bytes as f64));
     let committed_bytes = ahead.filter(|_| prioritizes).map(whole_bytes);
     let (incremental, updates) = (incremental(runs), updates(runs));
@@ -123,7 +123,7 @@ fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verd
     }
     if urgent.high <= IN_FLIGHT && inverse_share.low >= SHARE_MIN {
         let why = format!(
-            "before a late urgent response {times_urgent} came of what could wait, before one like all others {times_control}"
+            "{times_urgent} of the responses that could wait came before a late urgent response, {times_control} before one like all others"
         );
         return (Verdict::Prioritizes, why);
     }
@@ -133,7 +133,7 @@ fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verd
         );
         return (Verdict::DoesNot, why);
     }
-    // Not where the one or the other may still turn out to be enough.
+    // Not if more runs could still satisfy one or the other.
     let is_too_late = urgent.low > IN_FLIGHT;
     let is_kept_waiting = inverse_share.high < SHARE_MIN;
     if urgent.high < control.low && (is_too_late || is_kept_waiting) {
@@ -152,7 +152,7 @@ fn decide(control: Interval, urgent: Interval, inverse_share: Interval) -> (Verd
 mod tests {
     use super::*;
 
-    /// Three runs a kind; what came first, in multiples of the late response.
+    /// Three runs of each kind; values in multiples of the late response.
     fn runs(control: f64, urgent: f64, inverse: f64) -> Vec<Run> {
         let kinds = [(Kind::Control, control), (Kind::Urgent, urgent), (Kind::Inverse, inverse)];
         kinds
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_server_prioritizes_when_the_urgent_overtakes_and_the_rest_waits() {
         assert_eq!(verdict(7.4, 0.1, 7.4), Verdict::Prioritizes);
-        // Round robin and first-come servers let the late one wait, whatever it is.
+        // Round-robin and first-come servers let the late one wait, whatever its urgency.
         assert_eq!(verdict(7.4, 7.4, 7.4), Verdict::DoesNot);
         // Newest first passes the urgent run, and fails the others.
         assert_eq!(verdict(0.1, 0.1, 0.1), Verdict::DoesNot);
@@ -228,14 +228,14 @@ mod tests {
 
     #[test]
     fn a_verdict_waits_until_the_interval_clears_the_threshold() {
-        // Urgent runs of 0.47, 0.37 and 0.26: their mean's interval reaches beyond a half.
+        // Urgent runs of 0.47, 0.37 and 0.26: the interval of their mean extends beyond a half.
         let mut some = runs(7.4, 0.1, 7.4);
         let mut urgent = [470, 370, 260].into_iter();
         for run in some.iter_mut().filter(|it| it.kind == Kind::Urgent) {
             run.others_bytes = urgent.next().unwrap_or_default();
         }
         assert_eq!(judge(&some).verdict, Verdict::Undecided);
-        // As many more of the same tell.
+        // As many again of the same are enough.
         let more: Vec<Run> = std::iter::repeat_n(some, 4).flatten().collect();
         assert_eq!(judge(&more).verdict, Verdict::Prioritizes);
     }

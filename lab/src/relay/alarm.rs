@@ -1,4 +1,5 @@
-//! The relay's timer: exact to some ten microseconds, while a poll's own timeout counts whole milliseconds.
+//! The relay's timer: accurate to about ten microseconds, while a poll's own timeout has whole
+//! milliseconds.
 
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
@@ -8,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
-/// A timer of the system that a poll waits for. It is never read, because setting it again clears it.
+/// A system timer that a poll waits for. It is never read, because setting it again clears it.
 pub(super) struct Alarm {
     timer: TimerFd,
     set_for: Option<Instant>,
@@ -21,7 +22,7 @@ impl Alarm {
         Ok(Self { timer, set_for: None })
     }
 
-    /// Rings at `due`, or at once if that is past. `None` switches it off.
+    /// Fires at `due`, or at once if that is past. `None` disables it.
     pub(super) fn set(&mut self, due: Option<Instant>, now: Instant) -> io::Result<()> {
         if due == self.set_for && due.is_none_or(|due| due > now) {
             return Ok(());

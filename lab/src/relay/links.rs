@@ -1,11 +1,11 @@
-//! The two links of a network on a relay's clock.
+//! The two links of a network, on a relay's clock.
 
 use super::now;
 use simulator::link::{Link, Profile, Way};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// Both directions, from the moment at which they were started.
+/// Both directions, starting at a given moment.
 pub(super) struct Links {
     start: Instant,
     down: Link,
@@ -13,7 +13,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Starts the links, down and up; the same seed gives the same ones.
+    /// Starts the links, down and up; the same seed gives the same links.
     pub(super) fn start(profiles: [&Profile; 2], seed: u64, is_logged: bool) -> Self {
         let [down, up] =
             [(profiles[0], Way::Down), (profiles[1], Way::Up)].map(|(profile, way)| {
@@ -41,7 +41,7 @@ impl Links {
         Some(self.start + Duration::from_nanos(next_ns))
     }
 
-    /// Writes what was decided since the last call.
+    /// Writes the decisions since the last call.
     pub(super) fn write_log(&mut self, log: &mut dyn Write) -> io::Result<()> {
         for entry in self.down.take_log().into_iter().chain(self.up.take_log()) {
             log.write_all(entry.json_line().as_bytes())?;

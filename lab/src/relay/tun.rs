@@ -1,6 +1,6 @@
-//! A network's links between two network namespaces: whole IP packets cross them, so TCP, UDP and ICMP of any program.
+//! A network's links between two network namespaces: they carry whole IP packets, and so any program's TCP, UDP and ICMP.
 //!
-//! Nothing of the machine's own network is touched. The system removes a namespace, its device and its routes when the last
+//! The machine's own network is not changed. The system removes a namespace, its device and its routes when the last
 //! process in it has ended and its [`End`] is dropped.
 
 mod end;
@@ -40,8 +40,8 @@ const ALARM: Token = Token(1);
 const DEVICES: [Token; 2] = [Token(2), Token(3)];
 
 impl TunRelay {
-    /// Makes the two ends, and what lets packets through between them as `network` says. Each verdict goes to `log`, as a line
-    /// of JSON.
+    /// Creates the two ends, and the relay that passes packets between them as `network` determines. Writes each verdict to
+    /// `log`, as a line of JSON.
     pub fn between(
         network: Network,
         seed: u64,
@@ -76,7 +76,7 @@ impl TunRelay {
         self.stop.clone()
     }
 
-    /// Relays until stopped, in a thread of its own.
+    /// Relays until stopped, on its own thread.
     pub fn run(&mut self) -> io::Result<()> {
         end::go_first();
         let mut events = Events::with_capacity(64);
@@ -97,7 +97,7 @@ impl TunRelay {
         }
     }
 
-    /// Reads what an end sent. Returns `true` if there may be more.
+    /// Reads packets from an end. Returns `true` if there may be more.
     fn read(&mut self, way: Way) -> io::Result<bool> {
         let device = match way {
             Way::Up => &self.client,
@@ -118,7 +118,7 @@ impl TunRelay {
         Ok(true)
     }
 
-    /// Sends what is due. A packet that an end does not take counts as lost: its receiver has no room for it either.
+    /// Sends due packets. A packet that an end does not accept counts as lost: its receiver has no room for it, either.
     fn deliver(&mut self) -> io::Result<()> {
         let Some(links) = &mut self.links else { return Ok(()) };
         while let Some(packet) = links.arrival(Way::Up) {

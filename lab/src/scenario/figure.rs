@@ -1,4 +1,5 @@
-//! The trees of a trace as a figure: one for each decision that had another tree than the one before.
+//! The trees of a trace as a figure: one for each decision with another tree than the preceding
+//! one.
 
 use super::trace::looks_the_same;
 use super::{Moment, Scenario, What};
@@ -9,10 +10,10 @@ use schedulers::{Element, Scheme, StreamId};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// Trees that a figure shows, unless its reader wants another number.
+/// The default number of trees in a figure.
 pub const PANELS: NonZeroUsize = NonZeroUsize::new(6).expect("not zero");
 
-/// The first trees that decided packets of `scenario` under the scheme that its trace is of.
+/// The first trees that decided packets of `scenario` under the scheme of the trace.
 pub fn figure(scenario: &Scenario, scheme: &Scheme, moments: &[Moment], most: usize) -> Trees {
     let names = names(scenario, scheme, moments);
     let mut panels: Vec<TreePanel> = Vec::new();
@@ -49,7 +50,7 @@ pub fn figure(scenario: &Scenario, scheme: &Scheme, moments: &[Moment], most: us
     }
 }
 
-/// What the scenario calls its streams, and the scheme its groups.
+/// The scenario's names for its streams, and the scheme's names for its groups.
 fn names(scenario: &Scenario, scheme: &Scheme, moments: &[Moment]) -> BTreeMap<Element, String> {
     let requests = scenario.requests.iter();
     let streams =
@@ -58,12 +59,12 @@ fn names(scenario: &Scenario, scheme: &Scheme, moments: &[Moment]) -> BTreeMap<E
     streams.chain(groups).collect()
 }
 
-/// The slot whose packet is the first that the moment's tree decides.
+/// The slot of the first packet that the moment's tree decides.
 fn decided_slot(moment: &Moment) -> u64 {
     if moment.what.is_before_packet() { moment.slot } else { moment.slot + 1 }
 }
 
-/// What happened, to whom.
+/// The change, and its element.
 fn change(what: What) -> (TreeChange, Element) {
     let (change, stream) = match what {
         What::Opened(id) => (TreeChange::Opened, id),

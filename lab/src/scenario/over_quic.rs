@@ -1,10 +1,10 @@
-//! A scenario over QUIC, in virtual time: a bare client sends the scenario's requests and signals, the real
-//! server answers, and its log has the tree at each moment.
+//! Runs a scenario over QUIC, in virtual time: a bare client sends the scenario's requests and signals, the real server
+//! answers, and its log has the tree at each moment.
 //!
-//! The server is paced like the paper's, and a slot is one of its ticks of 10 ms. The events of slot n happen
-//! in the middle between two ticks, so the tree that decides slot n's packet is the one at [`tree_time_ms`].
-//! If a scenario has no signals, the scheme's client half signals, if it has one. Responses have the scenario's sizes, headers
-//! included. A response shorter than [`HEAD_BYTES`] is all header.
+//! The server is paced like the paper's, and a slot is one of its ticks of 10 ms. The events of slot n happen midway between
+//! two ticks, so the tree that decides slot n's packet is the one at [`tree_time_ms`]. If a scenario has no signals, the
+//! scheme's client half, if any, sends its own. Responses have the scenario's sizes, headers included. A response shorter than
+//! [`HEAD_BYTES`] is all header.
 
 use super::{Request, Scenario, TreeSignal};
 use crate::limits::{QUIC_PACKET_BYTES_MAX, QUIC_REQUESTS_MAX, QUIC_SLOTS_MAX};
@@ -39,14 +39,14 @@ pub enum OverQuicError {
     Log(#[from] FileError),
 }
 
-/// When a log has the tree that decides the packet of `slot`, in ms.
+/// The time in a log, in ms, of the tree that decides the packet of `slot`.
 pub fn tree_time_ms(slot: u64) -> u64 {
     let tick_ms = u64::try_from(Pace::PAPER.interval.as_millis()).unwrap_or(u64::MAX);
-    // After all that the slot brings, and before its tick.
+    // After all events of the slot, and before its tick.
     (slot + 1).saturating_mul(tick_ms).saturating_sub(1)
 }
 
-/// Sends `scenario` under `scheme` and keeps the server's log in `folder`, which must exist: the log's path.
+/// Sends `scenario` under `scheme` and keeps the server's log in `folder`, which must exist. Returns the log's path.
 pub fn over_quic(
     scenario: &Scenario,
     scheme: &Scheme,
@@ -75,7 +75,7 @@ fn move_only_file(folder: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::rename(file.path(), to)
 }
 
-/// Returns the obstacle, if there is one.
+/// Returns the obstacle, if any.
 fn check(scenario: &Scenario) -> Result<(), String> {
     if scenario.requests.len() > QUIC_REQUESTS_MAX {
         return Err(format!("{} requests, at most {QUIC_REQUESTS_MAX}", scenario.requests.len()));
@@ -134,7 +134,7 @@ fn is_plain(letter: char) -> bool {
 struct Sending<'a> {
     world: World<Server>,
     client: BareClient,
-    /// Signals if the scenario has no signals.
+    /// Sends signals if the scenario has none.
     half: Option<Box<dyn ClientHalf>>,
     /// By slot: its requests, then its signals.
     to_send: BTreeMap<u64, (Vec<&'a Request>, Vec<&'a TreeSignal>)>,
@@ -167,7 +167,7 @@ impl<'a> Sending<'a> {
         Ok(Self { world, client, half, to_send, responses: BTreeSet::new() })
     }
 
-    /// Runs from the handshake to the end of the last response. The error names what could not be sent.
+    /// Runs from the handshake to the end of the last response. The error names anything that could not be sent.
     fn run(&mut self) -> Result<(), String> {
         while self.client.connection.session.peer_settings().is_none() {
             self.step(None)?;
@@ -225,8 +225,8 @@ fn say(client: &mut BareClient, signal: &Signal) -> Result<(), String> {
     if sent { Ok(()) } else { Err(format!("there is no frame for {signal:?}")) }
 }
 
-/// Offers draft 20's frames alone if the scheme follows its rules and they can carry every signal. Otherwise it
-/// offers all forms, and the best is used.
+/// Offers only draft 20's frames if the scheme follows its rules and they can carry every signal. Otherwise it offers all
+/// forms, and the best one is used.
 fn offered(scenario: &Scenario, scheme: &Scheme) -> BTreeSet<Extension> {
     let is_exclusive = scenario.signals.iter().any(|it| it.exclusive);
     if scheme.args.variant.as_deref() == Some("draft20") && !is_exclusive {
@@ -235,8 +235,8 @@ fn offered(scenario: &Scenario, scheme: &Scheme) -> BTreeSet<Extension> {
     Extension::ALL.into()
 }
 
-/// The middle between the ticks of the previous slot and its own. The server's ticks count from its connection,
-/// which begins at once on this network.
+/// The midpoint between the preceding slot's tick and its own. The server's ticks count from its connection, which begins at
+/// once on this network.
 fn slot_time(slot: u64) -> Duration {
     Duration::from_millis(tree_time_ms(slot)).saturating_sub(Pace::PAPER.interval / 2)
 }

@@ -1,17 +1,17 @@
-//! A scenario from its first slot to its last, and what happens on the way.
+//! A scenario from its first slot to its last, with its events.
 
 use super::{Request, Scenario, TreeSignal};
 use schedulers::{Element, Scheduler, Scheme, StreamId};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What happens in a slot, in this order: requests arrive, signals arrive, responses become ready, a packet is sent, its
+/// An event of a slot, in this order: requests arrive, signals arrive, responses become ready, a packet is sent, its
 /// stream is closed if that was the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// The request of this stream arrived.
     Opened(u64),
-    /// The request of this stream arrived, and there is nothing to send.
+    /// The request of this stream arrived, and its response is empty.
     Empty(u64),
     /// A signal about this node arrived.
     Signalled(Element),
@@ -19,7 +19,7 @@ pub enum What {
     Ready(u64),
     /// This stream got the slot's packet, with this many bytes.
     Sent(u64, u64),
-    /// The response of this stream is sent whole.
+    /// The response of this stream is completely sent.
     Closed(u64),
 }
 
@@ -43,8 +43,8 @@ impl fmt::Display for What {
     }
 }
 
-/// Schedules a scenario under `scheme` and tells `watch` the slot, what happened, and the scheduler after
-/// it; an error of `watch` ends it.
+/// Schedules a scenario under `scheme` and passes slot, event, and the scheduler's state after it to `watch`; an error
+/// from `watch` ends it.
 pub(super) fn play<E>(
     scenario: &Scenario,
     scheme: &Scheme,
@@ -87,7 +87,7 @@ impl<'a> Playing<'a> {
         }
     }
 
-    /// What arrives, and what becomes available, up to `slot`.
+    /// Handles arrivals and available responses up to `slot`.
     fn arrive<E>(
         &mut self,
         slot: u64,

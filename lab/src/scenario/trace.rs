@@ -1,4 +1,4 @@
-//! Seeing the tree: what the scheduler's tree is at each moment of a scenario.
+//! Traces the scheduler's tree at each moment of a scenario.
 
 use super::Scenario;
 use super::playing::{What, play};
@@ -13,18 +13,18 @@ use thiserror::Error;
 pub struct Moment {
     /// The slot in which it happened.
     pub slot: u64,
-    /// What happened.
+    /// The event.
     pub what: What,
     /// The tree after it.
     pub tree: Snapshot,
 }
 
-/// Why a scenario is not traced: it is too large to be looked at.
+/// Why a scenario cannot be traced: it is too large.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{0}: trace a scenario with fewer requests or bytes")]
 pub struct TraceError(String);
 
-/// The tree of `scheme` after each arrival, each response that becomes ready, each that is sent whole, and each
+/// The tree of `scheme` after each arrival, each response that becomes ready or is completely sent, and each
 /// packet that changed the order or the shares.
 pub fn trace(scenario: &Scenario, scheme: &Scheme) -> Result<Vec<Moment>, TraceError> {
     let mut moments: Vec<Moment> = Vec::new();
@@ -53,7 +53,8 @@ pub fn trace(scenario: &Scenario, scheme: &Scheme) -> Result<Vec<Moment>, TraceE
     Ok(moments)
 }
 
-/// Whether two trees have the same nodes in the same order with the same shares; ranks may have other numbers.
+/// Whether two trees have the same nodes in the same order with the same shares; the numbers of ranks may
+/// differ.
 pub(super) fn looks_the_same(one: &Snapshot, other: &Snapshot) -> bool {
     fn looks(node: &SnapshotNode) -> (Element, Element, u16, bool, u64) {
         (node.element, node.parent, node.weight, node.ready, node.share.to_bits())
@@ -61,7 +62,7 @@ pub(super) fn looks_the_same(one: &Snapshot, other: &Snapshot) -> bool {
     one.nodes.iter().map(looks).eq(other.nodes.iter().map(looks))
 }
 
-/// `{slot, what, nodes}`, each node as [`node_json`] has it.
+/// `{slot, what, nodes}`, each node in the form of [`node_json`].
 impl Serialize for Moment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let nodes: Vec<Value> = self.tree.nodes.iter().map(node_json).collect();

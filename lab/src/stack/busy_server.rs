@@ -1,9 +1,9 @@
-//! A server that takes a random time for each datagram that arrives.
+//! A server that takes a random time to process each arriving datagram.
 //!
-//! In virtual time everything else is exact. A download's next packets would always join a full queue at the very moment at
-//! which one of its own left, and packets of a later client would always find it full. Floyd and Jacobson describe this
-//! (Traffic phase effects in packet-switched gateways, 1991), and its remedy: processing times of up to the time that a
-//! packet takes at the bottleneck.
+//! Everything else is exact in virtual time. A download's next packets would always join a full queue at the very moment
+//! when one of its own packets left, and packets of a later client would always find it full. Floyd and Jacobson describe
+//! this effect (Traffic phase effects in packet-switched gateways, 1991) and its remedy: random processing times up to a
+//! packet's transmission time at the bottleneck.
 
 use crate::network::Network;
 use connection::{Endpoint, Path, Transmit};
@@ -17,19 +17,19 @@ use std::time::{Duration, Instant};
 /// Bits of a full packet.
 const PACKET_BITS: f64 = 12_000.0;
 
-/// The source of chance beside the links' and the flows'.
+/// The random stream of this server, apart from the links' and the flows'.
 const CHANCE: u64 = 1001;
 
 pub(super) struct BusyServer {
     server: Server,
     longest_ns: f64,
     chance: ChaCha8Rng,
-    /// Datagrams that it processes, and when it is done with each, in their order.
+    /// Datagrams being processed, and when each is done, in order.
     waiting: VecDeque<(Instant, Vec<u8>, Path)>,
 }
 
 impl BusyServer {
-    /// `server` behind the bottleneck of `network`. A seed gives the same times again.
+    /// `server` behind the bottleneck of `network`. The same seed gives the same times.
     pub(super) fn new(server: Server, network: &Network, seed: u64) -> Self {
         let mut chance = ChaCha8Rng::seed_from_u64(seed);
         chance.set_stream(CHANCE);

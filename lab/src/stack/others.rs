@@ -1,4 +1,4 @@
-//! Clients and a server of others on the links of a page load: [`CrossTraffic`] as it runs.
+//! The clients and the server of [`CrossTraffic`] on the links of a page load.
 
 use super::busy_server::BusyServer;
 use super::{CLIENT, SERVER, Setup, StackError, patient, patient_server};
@@ -16,19 +16,19 @@ use simulator::{BareClient, World};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// How long the traffic lasts at least before the page load begins.
+/// The minimum lead of the traffic over the page load.
 const LEAD_MIN: Duration = Duration::from_secs(5);
 
-/// Round trips after which a download has found its rate, also by satellite.
+/// Round trips after which a download has found its rate, even over a satellite.
 const LEAD_ROUND_TRIPS: f64 = 20.0;
 
 /// More than a link carries in the time of a world.
 const ENDLESS_BYTES: u64 = 1 << 40;
 
-/// Under what short downloads are sent, as most servers do.
+/// The congestion control of short downloads, as on most servers.
 const WEB_CONTROL: CongestionControl = CongestionControl::Cubic;
 
-/// The page's server, and the others' server behind the same links.
+/// The page's server and the cross traffic's server, behind the same links.
 pub(super) struct Servers {
     page: Server,
     others: Option<BusyServer>,
@@ -45,14 +45,14 @@ impl Site for Sizes {
 }
 
 impl Servers {
-    /// `page` alone, or with the server of others that `setup` asks for.
+    /// `page` alone, or with the server of the cross traffic in `setup`.
     pub(super) fn new(page: Server, setup: &Setup<'_>) -> Result<Self, StackError> {
         let control = match setup.cross {
             CrossTraffic::None => return Ok(Self { page, others: None }),
             CrossTraffic::Bulk(control) => control,
             CrossTraffic::Web(_) => WEB_CONTROL,
         };
-        // A connection has one response: every scheme sends it alike.
+        // A connection has one response, so every scheme sends the same.
         let scheme = SCHEMES[0].clone();
         let options = Options { congestion_control: control, ..Options::new(scheme) };
         let server = patient_server(RuledSite::of(Sizes), options, setup.identity)?;
@@ -91,15 +91,15 @@ impl Endpoint for Servers {
     }
 }
 
-/// The clients of others, and the downloads that they will begin.
+/// The cross traffic's clients, and the downloads that they will begin.
 pub(super) struct Others {
     flows: Box<dyn Iterator<Item = Flow>>,
     next: Option<Flow>,
     downloads: Vec<Download>,
-    /// How many have begun: each has an address of its own.
+    /// The number of downloads that have begun; each has its own address.
     begun: u32,
     config: ClientConfig,
-    /// When the page load begins, if there are any.
+    /// When the page load begins, if there is cross traffic.
     lead: Duration,
 }
 
@@ -110,7 +110,7 @@ struct Download {
 }
 
 impl Others {
-    /// The clients of `traffic`; nobody has sent anything yet.
+    /// The clients of `traffic`; none has sent anything yet.
     pub(super) fn new(traffic: CrossTraffic, network: &Network, seed: u64) -> Self {
         let mut flows: Box<dyn Iterator<Item = Flow>> = match traffic {
             CrossTraffic::None => Box::new(std::iter::empty()),
@@ -126,12 +126,12 @@ impl Others {
         Self { flows, next, downloads: Vec::new(), begun: 0, config, lead }
     }
 
-    /// Whether there are any.
+    /// Whether there is no cross traffic.
     fn is_nobody(&self) -> bool {
         self.next.is_none() && self.downloads.is_empty()
     }
 
-    /// Lets the traffic run without the page, so that it has found its rate when the page load begins.
+    /// Runs the traffic without the page, so that it has found its rate when the page load begins.
     pub(super) fn lead(&mut self, world: &mut World<Servers>) -> Result<(), StackError> {
         while !self.is_nobody() && world.elapsed() < self.lead {
             self.step(world, None, Some(self.lead))?;
@@ -139,8 +139,8 @@ impl Others {
         Ok(())
     }
 
-    /// A step of `world` with the page's client and the others, at most to `until`. Returns `false` where nothing is left to
-    /// happen.
+    /// Advances `world` with the page's client and the cross traffic, at most to `until`. Returns `false` if nothing is left
+    /// to happen.
     pub(super) fn step(
         &mut self,
         world: &mut World<Servers>,
@@ -157,7 +157,7 @@ impl Others {
         Ok(world.step(&mut clients, wakeup))
     }
 
-    /// Begins the downloads that are due. One that finds too many others under way is left out.
+    /// Begins due downloads. Skips a download if too many others are in progress.
     fn begin_due(&mut self, world: &World<Servers>) -> Result<(), StackError> {
         while let Some(Flow { at, bytes }) = self.next
             && at <= world.elapsed()
@@ -177,7 +177,7 @@ impl Others {
 }
 
 impl Download {
-    /// Requests what it wants once it can, drops what came, and closes the connection at the end.
+    /// Sends its request once possible, drops arrived data, and closes the connection at the end.
     fn progress(&mut self) {
         if !self.is_requested && self.client.connection.is_connected() {
             let stream = self.client.connection.next_request();

@@ -1,9 +1,10 @@
-//! A client's qlog without the records that no timeline needs.
+//! A client's qlog, reduced to the records that a timeline needs.
 
 use connection::MemoryLog;
 use std::io::{self, Write};
 
-/// Keeps out of memory what the client sent, except its cancels, and the state of its own congestion control.
+/// Drops records of the client's own packets, except its cancels, and of its congestion control's state, to
+/// save memory.
 pub(super) struct TimelineLog {
     kept: MemoryLog,
     /// The record being written.
@@ -27,7 +28,7 @@ impl TimelineLog {
 /// The record separator of JSON text sequences (RFC 7464).
 const SEPARATOR: u8 = 0x1e;
 
-/// The name stands near the beginning of a record.
+/// The name is near the beginning of a record.
 const NAME_WITHIN: usize = 80;
 
 fn is_needed(record: &[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! What is computed of the loads of a plan: a [`Study`].
+//! The computed results of a plan's loads: a [`Study`].
 
 pub mod agreement;
 mod alike;
@@ -42,10 +42,10 @@ pub struct Study {
     pub provenance: Value,
     /// The metric that speedups compare.
     pub metric: &'static str,
-    /// The scheme that they are relative to; `None`: nothing is compared.
+    /// Their baseline; `None` if nothing is compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// How much pages count in `summary`; `None`: each the same.
+    /// The pages' weights in `summary`; `None`: all equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<PageWeights>,
     /// One for each load: by page, setting, seed and scheme.
@@ -56,26 +56,27 @@ pub struct Study {
     pub page_summary: Vec<PageRow>,
     /// One for each scheme but the baseline, and each setting.
     pub comparisons: Vec<ComparisonRow>,
-    /// The schemes that are one under two names, each with the one that stands for both: tests count them once.
+    /// Schemes that are duplicates under two names, each with its representative: tests count them once.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub twins: BTreeMap<String, String>,
-    /// What the pages are like, in the order of the plan.
+    /// The facts of the pages, in the plan's order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<PageFacts>,
-    /// How alike this study and publications rank the schemes; empty unless speedups are over `rr`, as theirs.
+    /// How similarly this study and publications rank the schemes; empty unless speedups are over `rr`, like
+    /// theirs.
     pub rank_correlations: Vec<RankCorrelation>,
-    /// What came when, in the order of `runs`, where it was kept: figures repeat other loads. Not part of the JSON.
+    /// The arrivals, in the order of `runs`, if kept: figures repeat other loads. Not part of the JSON.
     #[serde(skip)]
     pub loads: Vec<Option<Load>>,
 }
 
 impl Study {
-    /// The schemes that failed, and are compared with nothing: a sentence for each.
+    /// The schemes that failed and are excluded from comparisons: a sentence for each.
     pub fn failures(&self) -> Vec<String> {
         failed::sentences(&self.provenance)
     }
 
-    /// The study of a finished one's loads, with the plan's metric and baseline.
+    /// The study of finished loads, with the plan's metric and baseline.
     pub fn of_runs(plan: &Plan, runs: Vec<RunRecord>) -> Self {
         let loads = vec![None; runs.len()];
         Self::new(plan, Value::Null, runs, loads)

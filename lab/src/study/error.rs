@@ -8,7 +8,7 @@ use crate::wire::WireError;
 use figures::png::PngError;
 use server::TlsError;
 
-/// A study that could not be carried out.
+/// Why a study could not be carried out.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages and types say it")]
 pub enum StudyError {
@@ -24,7 +24,7 @@ pub enum StudyError {
     Network(#[from] NetworkError),
     #[error("{0}")]
     Impossible(String),
-    #[error("{0}; what is done is kept: the same command goes on from there")]
+    #[error("{0}; what is done is kept: the same command continues from there")]
     Record(FileError),
     #[error(transparent)]
     File(#[from] FileError),
@@ -35,7 +35,7 @@ pub enum StudyError {
 }
 
 impl StudyError {
-    /// Whether the request is wrong, not the world.
+    /// Whether the request is wrong, not the environment.
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::Network(_) | Self::Impossible(_) => true,

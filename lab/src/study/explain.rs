@@ -1,10 +1,10 @@
-//! What predicts the gain and the winner of a study: facts of its pages, or of what its loads met.
+//! Explains which facts of a study's pages or settings predict its gain and its winner.
 //!
 //! A *case* is a page in a setting, with the gain of each scheme: the logarithm of its speedup over the baseline. Two questions
-//! are asked of all cases: which scheme to use where ([`Goal::Winner`]), and how much the best single scheme gains where
-//! ([`Goal::Gain`]). A tree of at most three splits in a row answers each. A split stands in it only if facts that are shuffled
-//! among sites, and settings that are shuffled within sites, hardly ever give one as good. Trees grown without some sites, and
-//! then asked about these, say what an answer is worth. Each site counts the same.
+//! concern all cases: which scheme to use where ([`Goal::Winner`]), and how much the best single scheme gains where
+//! ([`Goal::Gain`]). A tree of at most three splits in a row answers each. It contains a split only if facts shuffled among
+//! sites, and settings shuffled within sites, hardly ever give one as good. The value of an answer comes from trees that are
+//! grown without some sites and then tested on these. Sites count equally.
 
 mod associations;
 mod cases;
@@ -33,36 +33,36 @@ use serde::Serialize;
 /// The format of an explanation's JSON.
 pub const FORMAT: &str = "utmost-explain/1";
 
-/// The probability with which a study without any rule is said to have one, over both questions: so low that at least 95 of 100
-/// such studies say "nothing", also with bad luck.
+/// The probability with which a study without any rule is reported to have one, over both questions: so low that at least 95 of
+/// 100 such studies report "nothing", even with bad luck.
 pub const FALSE_RULES: f64 = 0.02;
 
-/// Splits of a tree in a row.
+/// The depth of a tree.
 const DEPTH: usize = 3;
 
-/// The fewest sites on each side of a split: fewer have no interval.
+/// The fewest sites on each side of a split, because fewer have no interval.
 pub const SITES_MIN: usize = 6;
 
-/// What a study says about its own results.
+/// The explanation of a study's results.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
     /// [`FORMAT`].
     pub format: &'static str,
     /// The answers, a sentence each.
     pub answers: Vec<String>,
-    /// What the answers rest on, a sentence each.
+    /// The assumptions behind the answers, one sentence each.
     pub conditions: Vec<String>,
     /// The metric that gains are of.
     pub metric: &'static str,
-    /// What gains are relative to.
+    /// The baseline of gains.
     pub baseline: String,
-    /// The schemes, the baseline first, without doubles and those that failed.
+    /// The schemes, the baseline first, without duplicates and failed ones.
     pub schemes: Vec<String>,
     /// Pages with cases.
     pub pages: usize,
-    /// The sites that they come from: the unit of all tests.
+    /// Their sites: the unit of all tests.
     pub sites: usize,
-    /// What loads met.
+    /// The number of settings.
     pub settings: usize,
     /// Pages in settings in which every scheme has a value.
     pub cases: usize,
@@ -72,42 +72,42 @@ pub struct Explanation {
     pub winner: Answer,
     /// How much the best scheme gains where.
     pub gain: Answer,
-    /// What a study of this size can find.
+    /// The effects that a study of this size can find.
     pub power: Power,
-    /// How the gain of the best scheme goes with each fact of pages by itself.
+    /// How the gain of the best scheme varies with each fact of pages alone.
     pub associations: Vec<Association>,
 }
 
 /// The answer to one question.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
-    /// The scheme with the highest mean gain: of all, or of all but the baseline where the gain is asked for.
+    /// The scheme with the highest mean gain: of all schemes or, for the question about gain, of all but the baseline.
     pub scheme: String,
     /// Whether anything predicts it.
     pub found: bool,
-    /// The probability of a first split as good by chance, adjusted by Holm for the two questions.
+    /// The probability of an equally good first split by chance, with Holm's adjustment for the two questions.
     pub p: f64,
-    /// What the tree is worth on sites that it was not grown from; `None` without a split.
+    /// The value of the tree on sites that it was not grown from; `None` without a split.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_out: Option<HeldOut>,
-    /// The tree: a single leaf where nothing was found.
+    /// The tree; a single leaf if nothing was found.
     pub tree: Branch,
 }
 
 /// A part of a tree.
 #[derive(Debug, Clone, Serialize)]
 pub struct Branch {
-    /// The scheme to use here, or the one whose gain is asked for.
+    /// The scheme to use here, or the one whose gain is predicted.
     pub scheme: String,
     /// Its geometric mean speedup over the baseline.
     pub ratio: f64,
-    /// The 95 % interval over sites; `None` with fewer than six, and of the baseline itself.
+    /// The 95 % interval over sites; `None` with fewer than six, and for the baseline itself.
     pub interval: Option<Interval>,
     /// Sites of the cases here.
     pub sites: usize,
     /// Cases here.
     pub cases: usize,
-    /// What parts them further.
+    /// The next split, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<Box<Parted>>,
 }
@@ -117,35 +117,35 @@ pub struct Branch {
 pub struct Parted {
     /// The name of the fact.
     pub fact: String,
-    /// What holds in `below`, in words.
+    /// The condition of `below`, in words.
     pub condition_below: String,
-    /// What holds in `above`, in words.
+    /// The condition of `above`, in words.
     pub condition_above: String,
     /// The value between both.
     pub at: f64,
-    /// The probability of a split as good by chance.
+    /// The probability of an equally good split by chance.
     pub p: f64,
-    /// Other facts that part the cases nearly as well: any of them may be the cause.
+    /// Other facts that split the cases nearly as well: any of them may be the cause.
     pub alike: Vec<String>,
-    /// Where the fact is at most `at`.
+    /// Cases where the fact is at most `at`.
     pub below: Branch,
-    /// Where it is more.
+    /// Cases where it is larger.
     pub above: Branch,
 }
 
-/// What a study of this size can find.
+/// The effects that a study of this size can find.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Power {
-    /// The least ratio between the gains of two halves of the sites at which a rule is found in 80 of 100 studies.
+    /// The smallest ratio between the gains of two halves of the sites for which 80 of 100 studies find a rule.
     pub ratio: f64,
-    /// The sites with which that ratio would be 1.05.
+    /// The number of sites for which that ratio would be 1.05.
     pub sites_for_5_percent: usize,
 }
 
 /// Explains the loads of a finished study.
 ///
 /// # Errors
-/// What is missing, in a sentence: a second scheme, or sites to part.
+/// Fails with a sentence about what is missing: a second scheme, or enough sites.
 pub fn explain(plan: &Plan, runs: &[RunRecord]) -> Result<Explanation, String> {
     let cases = Cases::of(plan, runs)?;
     if cases.sites < 2 * SITES_MIN {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Merges the shards in `folders` into a study in `out`, as one machine would have made it. `program` is the
+/// Merges the shards in `folders` into a study in `out`, as if one machine had made it. `program` is the
 /// provenance of the merging program. [`super::folder::write`] writes tables and figures.
 pub fn merge(
     folders: &[PathBuf],
@@ -45,7 +45,7 @@ pub fn merge(
     Ok((plan, study))
 }
 
-/// The shards say what ran; `program` says what merged them, when and where.
+/// The shards' records of their program, and `program`'s record of the merge: program, time and place.
 fn merged_provenance(first: &Value, program: &Value) -> Value {
     let mut merged = first.clone();
     for key in manifest::FREE {

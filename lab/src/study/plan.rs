@@ -29,13 +29,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The scheme that all others are compared with, unless a plan says otherwise. The paper compares with it.
+/// The default baseline of all other schemes, as in the paper.
 pub const BASELINE: &str = "rr";
 
 /// A part of a study, for one machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// Which, from 1.
+    /// Its number, from 1.
     pub place: usize,
     /// The number of shards.
     pub count: usize,
@@ -53,7 +53,7 @@ impl Shard {
         }
     }
 
-    /// Loads that meet the same link are compared, so they stay together.
+    /// Whether a group belongs to the shard. Loads over the same link are compared, so they stay together.
     fn has(self, group: usize) -> bool {
         group % self.count == self.place - 1
     }
@@ -70,19 +70,19 @@ impl fmt::Display for Shard {
 pub struct Plan {
     /// The pages; each name once.
     pub pages: Vec<Arc<Page>>,
-    /// The schemes and brackets; the baseline is among them.
+    /// The schemes and brackets, including the baseline.
     pub schemes: Vec<Contender>,
-    /// The schemes that were asked for and left out, each with the one that places alike.
+    /// The requested schemes that were left out, each with the one that places streams alike.
     pub left_out: BTreeMap<String, String>,
-    /// The name of the scheme or bracket that all others are compared with.
+    /// The name of the scheme or bracket with which all others are compared.
     pub baseline: String,
     /// How pages are loaded.
     pub engine: &'static dyn Engine,
-    /// The browser of engine `browser`; other engines have none.
+    /// The browser of engine `browser`; `None` on other engines.
     pub browser: Option<Arc<dyn Browser>>,
-    /// The browser whose requests the playback holds back as it does; `None`: it holds nothing back.
+    /// The browser whose delayed requests the playback imitates; `None`: it delays none.
     pub profile: Option<Profile>,
-    /// What loads meet: networks, send buffers and so on.
+    /// The conditions of loads: networks, send buffers and so on.
     pub settings: Settings,
     /// How a send buffer behaves.
     pub send_buffer_model: SendBufferModel,
@@ -90,13 +90,13 @@ pub struct Plan {
     pub metadata: Metadata,
     /// The order in which the client hands over arrived bytes.
     pub delivery_order: DeliveryOrder,
-    /// The seeds of chance, at least one: each load is carried out with each seed.
+    /// The random seeds, at least one: each load is carried out with each seed.
     pub seeds: Vec<u64>,
     /// The server's initial window; `None`: its default, or as large as needed if it paces.
     pub initial_window_packets: Option<usize>,
     /// The metric that speedups compare.
     pub metric: &'static Metric,
-    /// How much pages count in means over pages.
+    /// The weights of pages in means over pages.
     pub weights: Weights,
     /// The shard to carry out; `None`: everything.
     pub shard: Option<Shard>,
@@ -104,7 +104,7 @@ pub struct Plan {
     pub jobs: usize,
     /// The folder for qlogs; `None`: they are deleted.
     pub qlog_dir: Option<PathBuf>,
-    /// The folder for pictures of the browser's window, which the first load of each scheme keeps; `None`: none are taken.
+    /// The folder for pictures of the browser's window, from the first load of each scheme; `None`: none are taken.
     pub film_dir: Option<PathBuf>,
     /// The folder for the qlogs of unfinished loads; `None`: they are deleted.
     pub unfinished_dir: Option<PathBuf>,
@@ -113,7 +113,7 @@ pub struct Plan {
 /// One load of a plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Cell<'a> {
-    /// Its place in the whole plan, whatever the shard.
+    /// Its index in the whole plan, whatever the shard.
     pub(crate) place: usize,
     pub(crate) page: &'a Arc<Page>,
     pub(crate) scheme: &'a Contender,
@@ -123,7 +123,8 @@ pub(crate) struct Cell<'a> {
 }
 
 impl Plan {
-    /// Every page under every scheme once, compared with `rr`, or with the first scheme if `rr` is not among them; without a send buffer, on one network; a load at a time.
+    /// Every page under every scheme once, compared with `rr`, or with the first scheme if `rr` is not included; without a send buffer, on
+    /// one network; one load at a time.
     pub fn new(
         pages: Vec<Arc<Page>>,
         schemes: Vec<Contender>,
@@ -155,7 +156,7 @@ impl Plan {
         }
     }
 
-    /// The browser of engine `browser`, as far as it can be asked.
+    /// The browser of engine `browser`, as far as it can be identified.
     pub(crate) fn browser_description(&self) -> Option<String> {
         let browser = self.browser.as_ref().filter(|_| self.engine.has_browser())?;
         browser.description().ok()
@@ -176,7 +177,7 @@ impl Plan {
         self.pages.iter().find(|it| it.name == page).map_or(page, |it| it.site())
     }
 
-    /// Whether it repeats the paper's study, which gives arithmetic means over pages.
+    /// Whether it repeats the paper's study, which uses arithmetic means over pages.
     pub fn repeats_the_paper(&self) -> bool {
         self.baseline == BASELINE
             && self.metric.name == metrics::byte_index().name
@@ -184,24 +185,24 @@ impl Plan {
             && self.settings.networks.iter().all(|it| it.server_pace)
     }
 
-    /// Whether seeds decide anything that matters in any setting.
+    /// Whether seeds have a relevant effect in any setting.
     pub fn has_chance(&self) -> bool {
         self.settings.each().into_iter().any(|(network, it)| self.chance_decides(network, &it))
     }
 
-    /// Whether a load has one outcome, to the last digit: without chance and without a transport, whose packet numbers seeds decide.
+    /// Whether a load has exactly one outcome: without randomness and without a transport, whose packet numbers depend on seeds.
     pub(crate) fn is_exact(&self) -> bool {
         !self.engine.has_transport() && !self.has_chance()
     }
 
-    /// The settings in which seeds decide nothing that matters.
+    /// The settings in which seeds have no relevant effect.
     pub(crate) fn certain_settings(&self) -> BTreeSet<Setting> {
         let settings = self.settings.each().into_iter();
         settings.filter(|(network, it)| !self.chance_decides(network, it)).map(|it| it.1).collect()
     }
 
-    /// Whether seeds decide anything that matters in a setting. Over links without chance, they only decide which packet numbers
-    /// a server skips.
+    /// Whether seeds have a relevant effect in a setting. Over links without randomness, they only determine which packet numbers a server
+    /// skips.
     fn chance_decides(&self, network: &Network, setting: &Setting) -> bool {
         let varies = self.profile.as_ref().is_some_and(|it| it.commit_ms[0] < it.commit_ms[1]);
         let is_shared = setting.cross.is_some_and(|it| it != CrossTraffic::None);
@@ -234,7 +235,7 @@ impl Plan {
         cells
     }
 
-    /// Refuses combinations that mean nothing, before anything is loaded.
+    /// Rejects meaningless combinations, before anything is loaded.
     pub fn check(&self) -> Result<(), StudyError> {
         self.check_engine()?;
         self.check_baseline()?;
@@ -253,7 +254,7 @@ impl Plan {
         self.check_brackets()
     }
 
-    /// Refuses what the engine cannot do.
+    /// Rejects features that the engine does not support.
     fn check_engine(&self) -> Result<(), StudyError> {
         let engine = self.engine.name();
         if let Some(refusal) = self.engine.facts().refuses.iter().find(|it| self.asks_for(it.flag))
@@ -263,14 +264,13 @@ impl Plan {
         }
         if self.send_buffer_model == SendBufferModel::Delay && self.engine.has_transport() {
             return impossible(format!(
-                "send buffer model delay: it is the time in which a buffer drains at a fixed rate, which engine \
-                 {engine} has not; use --engine ideal, or fifo"
+                "send buffer model delay: it is the time in which a buffer drains at a fixed rate, which engine {engine} does not have; use --engine ideal, or fifo"
             ));
         }
         self.engine.check(self)
     }
 
-    /// Whether the plan says something that is not as without this flag.
+    /// Whether the plan differs from a plan without this flag.
     fn asks_for(&self, flag: &str) -> bool {
         match flag {
             "an initial window" => self.initial_window_packets.is_some(),
@@ -279,7 +279,7 @@ impl Plan {
         }
     }
 
-    /// Others share a link with the page only where the link sets the rate.
+    /// Rejects cross traffic unless the link sets the rate.
     fn check_cross(&self) -> Result<(), StudyError> {
         let crossed = self.settings.crosses.iter().any(|it| *it != CrossTraffic::None);
         let paced = self.settings.networks.iter().find(|it| it.server_pace);
@@ -293,7 +293,7 @@ impl Plan {
         }
     }
 
-    /// Without loads of the baseline nothing can be compared.
+    /// Rejects a plan without loads of the baseline, because nothing could be compared.
     fn check_baseline(&self) -> Result<(), StudyError> {
         let names: Vec<&str> = self.schemes.iter().map(Contender::name).collect();
         if names.contains(&self.baseline.as_str()) {
@@ -306,14 +306,14 @@ impl Plan {
         ))
     }
 
-    /// Pages that stand for nothing have no weighted mean.
+    /// Rejects pages that represent nothing, because they have no weighted mean.
     fn check_weights(&self) -> Result<(), StudyError> {
         let stand = self.pages.iter().any(|it| corpus::weights::stands_for_the_web(it));
         if self.weights.are_equal() || stand {
             return Ok(());
         }
         impossible(
-            "--weights web: none of these pages stands for pages of the web, as `utmost corpus stats` shows; name others, such as @web",
+            "--weights web: none of these pages represents pages of the web, as `utmost corpus stats` shows; name others, such as @web",
         )
     }
 
@@ -330,19 +330,19 @@ impl Plan {
         ))
     }
 
-    /// A server that obeys does not use what it knows of a page.
+    /// Rejects metadata for an obeying server, which does not use it.
     fn check_signals(&self) -> Result<(), StudyError> {
         if !self.settings.signals.contains(&SignalUse::Obey) {
             return Ok(());
         }
         self.looking_ahead().map_or(Ok(()), |name| {
             impossible(format!(
-                "--signals obey: `{name}` looks ahead in the page, which signals do not tell; use --signals ignore"
+                "--signals obey: `{name}` looks ahead in the page, which signals do not describe; use --signals ignore"
             ))
         })
     }
 
-    /// Brackets are searched for on `ideal`, without a send buffer and chance.
+    /// Rejects brackets except on `ideal`, without a send buffer and randomness, where they are searched.
     fn check_brackets(&self) -> Result<(), StudyError> {
         let bracket = self.schemes.iter().find(|it| it.scheme().is_none());
         let Some(bracket) = bracket else { return Ok(()) };
@@ -354,7 +354,7 @@ impl Plan {
                 "is an order of packets, which engine {engine} cannot promise: use --engine ideal"
             )
         } else if buffered {
-            "is searched for without a send buffer: use --send-buffer 0".to_owned()
+            "is defined only without a send buffer: use --send-buffer 0".to_owned()
         } else if let Some(Network { name: network, .. }) = jittered {
             format!("is searched for without jitter, which network `{network}` has: use another")
         } else {
@@ -365,7 +365,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// The server's options, but for its logs.
+    /// The server's options, except its logs.
     pub(crate) fn options(&self, scheme: &Scheme, network: &Network, setting: &Setting) -> Options {
         let defaults = Options::new(scheme.clone());
         let options = Options {

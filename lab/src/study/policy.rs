@@ -1,7 +1,7 @@
 //! The best scheme, pushes and hints for each page of a study, as a server's configuration.
 //!
-//! A policy must not do harm. So the site keeps what visitors get without one: `rfc9218`, which obeys the signals of
-//! browsers. A page gets something else only if that is better than the same on every network of the study ([`trial`]).
+//! A policy must not do harm. So the site keeps the default order, `rfc9218`, which obeys browsers' signals. A page gets
+//! another order only if that is better than the default on every network of the study ([`trial`]).
 
 mod configuration;
 mod facts;
@@ -17,16 +17,16 @@ pub(crate) use configuration::{facts_key, hint_keys, pages_key, quoted};
 use server::SignalUse;
 pub use trial::choose;
 
-/// The scheme of the site: what a directory or a backend is served with, unless the operator says otherwise.
+/// The site's scheme: the default for a directory or a backend.
 pub const OF_SITE: &str = "rfc9218";
 
-/// What a page's candidates are, and what they must beat.
+/// The candidates for a page, and the order that they must beat.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms<'a> {
-    /// The scheme to beat. It is judged where the server obeys its clients, without pushes and hints.
+    /// The scheme to beat. It is judged with an obeying server, without pushes and hints.
     pub to_beat: &'a str,
-    /// Whether schemes are candidates also where the server obeys. Then only those are whose clients signal in RFC 9218's
-    /// terms: browsers say nothing else.
+    /// Whether schemes are also candidates with an obeying server. Then only those whose clients signal in RFC 9218's terms
+    /// are, because browsers send no other signals.
     pub obeying: bool,
 }
 
@@ -35,19 +35,19 @@ pub struct Terms<'a> {
 pub struct Choice {
     /// The page.
     pub page: String,
-    /// The candidate with the best values of the plan's metric, above the fold where the page has such resources.
+    /// The candidate with the best values of the plan's metric, above the fold if the page has such resources.
     pub scheme: String,
     /// How the server uses signals under it.
     pub signals: SignalUse,
-    /// What is pushed and hinted under it.
+    /// Its pushes and hints.
     pub push_and_hints: PushAndHints,
-    /// The scheme, and what else the study varies.
+    /// The scheme, and the other varied dimensions.
     pub name: String,
-    /// How good it is on each network of the study, in order. Loads that had a part in the choice do not count.
+    /// Its result on each network of the study, in order. Loads that contributed to the choice do not count.
     pub found: Vec<Found>,
 }
 
-/// How good a candidate is on a network.
+/// A candidate's result on a network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The network.
@@ -61,7 +61,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// `0.995 to 1.012`. Few loads have no interval.
+    /// `0.995 to 1.012`; too few loads have no interval.
     pub fn interval_text(&self) -> String {
         let interval = self.interval.map(|[low, high]| format!("{low:.3} to {high:.3}"));
         interval.unwrap_or_else(|| format!("n = {}", self.loads))
@@ -87,11 +87,11 @@ fn gain(found: &[Found]) -> f64 {
     geometric_mean(&ratios).unwrap_or(1.0)
 }
 
-/// Smaller gains are not worth a change: a study's pages and networks differ from a visitor's by more.
+/// Smaller gains are not worth a change, because a study's pages and networks differ more from a visitor's.
 pub(crate) const WORTHWHILE: f64 = 1.01;
 
-/// Adds the settings that a policy compares: candidates are judged where the server ignores signals, and the scheme to beat
-/// where it obeys them.
+/// Adds the settings that a policy compares: candidates with a server that ignores signals, and the scheme to beat with one
+/// that obeys them.
 pub fn prepare(plan: &mut Plan) {
     let signals = &mut plan.settings.signals;
     for use_of in [SignalUse::Ignore, SignalUse::Obey] {
@@ -109,7 +109,7 @@ pub fn check(plan: &Plan, terms: Terms<'_>) -> Result<(), StudyError> {
     let to_beat = terms.to_beat;
     let mut schemes = plan.schemes.iter().filter_map(Contender::scheme);
     let problem = if !plan.engine.has_transport() {
-        "on engine ideal no client signals, and a site's visitors do: use --engine stack --seeds 9"
+        "on engine ideal, clients send no signals, but a site's visitors do: use --engine stack --seeds 9"
             .to_owned()
     } else if let Some(dimension) = varied {
         format!("name one {}, the site's", dimension.name)
@@ -135,5 +135,5 @@ pub fn check(plan: &Plan, terms: Terms<'_>) -> Result<(), StudyError> {
     Err(StudyError::Impossible(format!("a policy cannot be made: {problem}")))
 }
 
-/// Three choose, and six judge: fewer have no 95 % interval.
+/// Three loads choose and six judge, because fewer have no 95 % interval.
 const LOADS_MIN: usize = 9;

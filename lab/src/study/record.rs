@@ -1,4 +1,4 @@
-//! A study in a folder: every load is written down as soon as it is done, and is not done again.
+//! A study in a folder: every load is stored as soon as it is done, and not repeated.
 
 use super::carry_out::journal::{self, Entry, Journal};
 use super::carry_out::loading::Loader;
@@ -11,11 +11,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Loads without a transport that may be lost when the machine stops: doing them again takes less than a sync each.
+/// Loads without a transport that may be lost in a crash of the machine, because repeating them is cheaper than
+/// syncing each.
 const QUICK_LINES_A_SYNC: usize = 256;
 
-/// Carries out the rest of `plan` in `folder`, which is made where it is missing. Calls `progress` for each load, also
-/// for those that are done already.
+/// Carries out the rest of `plan` in `folder`, which it creates if missing. Calls `progress` for each load, including
+/// finished ones.
 pub fn run_into(
     plan: &Plan,
     program: Value,
@@ -40,26 +41,26 @@ pub fn run_into(
     let loader = Loader::new(plan)?;
     let fresh = loader.carry_out(&left, |entry| {
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-        // What can be loaded again is not kept: it would be most of the journal.
+        // Repeatable loads are not kept: they would be most of the journal.
         let load = entry.load.clone().filter(|_| !plan.engine.repeats());
         let kept = Entry { load, run: entry.run.clone(), ..*entry };
         journal.add(&kept).map_err(FileError::at(&file))?;
         progress();
         Ok(())
     });
-    // What was loaded before a failure is kept as well.
+    // Loads finished before a failure are kept, too.
     let mut journal = journal.into_inner().unwrap_or_else(PoisonError::into_inner);
     journal.sync().map_err(FileError::at(&file))?;
     entries.extend(fresh?);
     Ok(Study::of(plan, provenance, entries))
 }
 
-/// Whether a study lies in `folder`, finished or not.
+/// Whether `folder` contains a study, finished or not.
 pub fn is_study(folder: &Path) -> bool {
     folder.join(manifest::FILE).is_file() && folder.join(journal::FILE).is_file()
 }
 
-/// The plan and the loads of a finished study that lies in `folder`.
+/// The plan and the loads of the finished study in `folder`.
 pub fn finished(folder: &Path) -> Result<(Plan, Vec<RunRecord>), StudyError> {
     let plan = manifest::plan(&folder.join(manifest::FILE))?;
     let file = folder.join(journal::FILE);
@@ -79,7 +80,7 @@ pub fn finished(folder: &Path) -> Result<(Plan, Vec<RunRecord>), StudyError> {
     Ok((plan, runs))
 }
 
-/// Makes sure that `folder` is this study's, and returns the provenance that it records.
+/// Checks that `folder` belongs to this study, and returns its recorded provenance.
 fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError> {
     let path = folder.join(manifest::FILE);
     let fresh = manifest::provenance(plan, program);

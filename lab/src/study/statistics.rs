@@ -14,7 +14,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// A value, and how much it counts.
+/// A value, and its weight.
 pub type Weighted = (f64, f64);
 
 /// Values that each count the same.
@@ -22,13 +22,14 @@ pub fn equal(values: &[f64]) -> Vec<Weighted> {
     values.iter().map(|it| (*it, 1.0)).collect()
 }
 
-/// The arithmetic mean of values that count differently; `None` if none counts.
+/// The arithmetic mean of weighted values; `None` if none has weight.
 pub fn weighted_mean(values: &[Weighted]) -> Option<f64> {
     let weight: f64 = values.iter().map(|it| it.1).sum();
     (weight > 0.0).then(|| values.iter().map(|it| it.0 * it.1).sum::<f64>() / weight)
 }
 
-/// The value below and above which at most half of the weight lies, or the mean of two such values; `None` if none counts.
+/// The value below and above which at most half of the weight lies, or the mean of two such values; `None` if none has
+/// weight.
 pub fn weighted_median(values: &[Weighted]) -> Option<f64> {
     let mut values: Vec<Weighted> = values.iter().filter(|it| it.1 > 0.0).copied().collect();
     values.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -36,7 +37,7 @@ pub fn weighted_median(values: &[Weighted]) -> Option<f64> {
     let mut below = 0.0;
     for (place, (value, weight)) in values.iter().enumerate() {
         below += weight;
-        // Rounding does not decide between one value and two.
+        // Tolerates rounding in the choice between one value and two.
         if (below - half).abs() < 1e-9 * half {
             let next = values.get(place + 1).map_or(*value, |it| it.0);
             return Some(f64::midpoint(*value, next));
@@ -53,8 +54,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| OrderStatistics::median(&mut Data::new(values.to_vec())))
 }
 
-/// A bootstrap, and Wilcoxon's test and interval, need at least this many values: of five, no outcome of the signed-rank
-/// test has a two-sided p below 0.05.
+/// The minimum number of values for a bootstrap, and for Wilcoxon's test and interval: with five, no outcome of the
+/// signed-rank test has a two-sided p below 0.05.
 pub(crate) const SAMPLE_MIN: usize = 6;
 
 /// The geometric mean; `None` without values.
@@ -80,10 +81,11 @@ pub fn hodges_lehmann(values: &[f64]) -> Option<(f64, Option<Interval>)> {
     Some((f64::midpoint(low, high), interval))
 }
 
-/// The mean of a pair of values, the `place`th smallest one of all pairs, counted from 1. A pair can be a value with itself.
+/// The mean of the pair with the `place`th smallest mean among all pairs, counted from 1. A value also forms a pair with
+/// itself.
 ///
-/// There are too many pairs to sort: this bisects between the least and the largest value, by bits, so that the result is
-/// exact.
+/// There are too many pairs to sort, so this bisects between the smallest and the largest value, by bits, which makes the
+/// result exact.
 fn mean_of_pair(sorted: &[f64], place: usize) -> f64 {
     let (mut low, mut high) = (ordered(sorted[0]), ordered(sorted[sorted.len() - 1]));
     while low < high {
@@ -100,7 +102,7 @@ fn mean_of_pair(sorted: &[f64], place: usize) -> f64 {
 /// How many pairs have at most this mean.
 fn pairs_up_to(sorted: &[f64], mean: f64) -> usize {
     let mut pairs = 0;
-    // The larger the first of a pair, the fewer others are small enough.
+    // The larger the first value of a pair, the fewer others are small enough.
     let mut others = sorted.len();
     for (first, value) in sorted.iter().enumerate() {
         while others > first && f64::midpoint(*value, sorted[others - 1]) > mean {
@@ -113,7 +115,7 @@ fn pairs_up_to(sorted: &[f64], mean: f64) -> usize {
 
 const SIGN: u64 = 1 << 63;
 
-/// A number's bits as an integer that is larger for a larger number.
+/// The bits of a number as an integer with the same order.
 fn ordered(value: f64) -> u64 {
     let bits = value.to_bits();
     if bits & SIGN == 0 { bits | SIGN } else { !bits }
@@ -123,8 +125,8 @@ fn from_ordered(key: u64) -> f64 {
     f64::from_bits(if key & SIGN == 0 { !key } else { key & !SIGN })
 }
 
-/// How many of the pairs' means lie outside of the interval on either side, and one more: the largest `c` such that
-/// the signed-rank statistic is less than `c` with a probability of at most 2.5 %; 0: there is none.
+/// One more than the number of pair means outside the interval on either side: the largest `c` such that the signed-rank
+/// statistic is less than `c` with a probability of at most 2.5 %; 0 if there is none.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the pairs")]
 fn signed_rank_critical(count: usize) -> usize {
     let most = count * (count + 1) / 2;
@@ -144,7 +146,7 @@ fn signed_rank_critical(count: usize) -> usize {
     outside.count()
 }
 
-/// In how many of all ways to give signs `ranks` with a plus add up to each sum, from 0 on.
+/// The number of sign assignments for which `ranks` with a plus add up to each sum, from 0 on.
 pub(crate) fn ways_to_add_up(ranks: impl Iterator<Item = usize> + Clone) -> Vec<f64> {
     let most: usize = ranks.clone().sum();
     let mut ways = vec![0.0_f64; most + 1];
@@ -157,11 +159,11 @@ pub(crate) fn ways_to_add_up(ranks: impl Iterator<Item = usize> + Clone) -> Vec<
     ways
 }
 
-/// Values up to which the signed-rank distribution is computed and not approximated.
+/// The most values for which the signed-rank distribution is computed exactly.
 pub(crate) const EXACT_VALUES: usize = 50;
 
-/// Spearman's rank correlation, ties having their mean rank: 1 for the same order, -1 for the reverse. `None`
-/// for fewer than three pairs, or if all values of one side are equal.
+/// Spearman's rank correlation, with mean ranks for ties: 1 for the same order, -1 for the reverse. `None` for fewer than
+/// three pairs, or if all values of one side are equal.
 pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let [first, second] = [first, second].map(|values| {
@@ -175,7 +177,7 @@ pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     (pairs.len() >= 3 && scale > 0.0).then(|| (products / scale).clamp(-1.0, 1.0))
 }
 
-/// The rank of `value` among `values`, from 1; those that are equal share the mean of their ranks.
+/// The rank of `value` among `values`, from 1; equal values share the mean of their ranks.
 fn mean_rank(value: f64, values: &[f64]) -> f64 {
     let less = values.iter().filter(|it| **it < value).count() as f64;
     let equal = values.iter().filter(|it| it.total_cmp(&value).is_eq()).count() as f64;
@@ -208,13 +210,13 @@ mod tests {
 
     #[test]
     fn signed_ranks_have_the_critical_values_of_the_tables() {
-        // Two-sided 5 %: the tables' largest statistic that rejects, and one more.
+        // Two-sided 5 %: the tables' largest rejecting statistic, plus one.
         for (count, critical) in
             [(5, 0), (6, 1), (7, 3), (8, 4), (9, 6), (10, 9), (20, 53), (30, 138)]
         {
             assert_eq!(signed_rank_critical(count), critical, "{count}");
         }
-        // Beyond the tables the normal distribution takes over without a jump.
+        // Beyond the tables, the normal distribution continues without a jump.
         let (exact, approximate) = (signed_rank_critical(50), signed_rank_critical(51));
         assert!((430..480).contains(&exact) && (440..500).contains(&approximate));
     }

@@ -1,10 +1,10 @@
-//! Why a client asked: for each request, the event before it that most likely made the client ask.
+//! The cause of each request: the preceding event that most likely triggered it.
 
 use corpus::page::{Event, Trigger};
 use schedulers::Kind;
 use std::ops::Range;
 
-/// What happened in one log, the responses in the order of their requests. Times in ms from the first request.
+/// The events of one log, with the responses in the order of their requests. Times in ms from the first request.
 #[derive(Debug, Clone)]
 pub(super) struct Happened {
     pub(super) responses: Vec<Response>,
@@ -31,7 +31,7 @@ impl Response {
         steps.checked_sub(1).map_or(0, |it| self.arrived[it].1)
     }
 
-    /// When this number of bytes was readable.
+    /// When this number of bytes became readable.
     fn ms_of(&self, bytes: u64) -> Option<f64> {
         let step = self.arrived.partition_point(|it| it.1 < bytes);
         self.arrived.get(step).map(|it| it.0)
@@ -51,7 +51,7 @@ impl Happened {
         Self { responses }
     }
 
-    /// Time and bytes of what became readable, in order.
+    /// Time and size of newly readable bytes, in order.
     pub(super) fn readable(&self) -> Vec<(f64, u64)> {
         let mut readable: Vec<(f64, u64)> = Vec::new();
         for response in &self.responses {
@@ -65,15 +65,15 @@ impl Happened {
         readable
     }
 
-    /// Milliseconds that the server thought before it answered, over a link with this round trip: those in which nothing came,
-    /// whoever asked for it, from the moment on when the answer could have come, or until it came.
+    /// The time in ms that the server took before it answered, over a link with this round trip: the time without any
+    /// arrivals, from the earliest possible answer until the answer arrived.
     pub(super) fn think_ms(&self, place: usize, round_trip_ms: f64) -> f64 {
         let response = &self.responses[place];
         let (ready, first) = (response.requested_ms + round_trip_ms, response.first_byte_ms());
         let others = self.responses.iter().flat_map(|it| &it.arrived).map(|it| it.0);
         let before = others.filter(|it| *it < first);
         let next_ms = before.clone().filter(|it| *it >= ready).fold(first, f64::min);
-        // What came in between may have been in front of it.
+        // Bytes that arrived in between may have been ahead of it.
         let last_ms = before.fold(ready, f64::max);
         let paused = [(ready, next_ms), (last_ms, first)].into_iter().find(|(from, to)| {
             to - from > LEAST_THINK_MS && (!self.is_under_way(*from) || to - from > round_trip_ms)
@@ -81,7 +81,7 @@ impl Happened {
         paused.map_or(0.0, |(from, to)| tenths(to - from))
     }
 
-    /// Whether a part of a response has come, and the rest has not: then a server that pauses for less than a round trip
+    /// Whether a part of a response has arrived and the rest has not: then a server that pauses for less than a round trip
     /// waits for acknowledgements.
     fn is_under_way(&self, ms: f64) -> bool {
         self.responses.iter().any(|it| it.first_byte_ms() <= ms && it.complete_ms > ms)
@@ -91,13 +91,13 @@ impl Happened {
 /// Shorter pauses are queues and timers.
 const LEAST_THINK_MS: f64 = 5.0;
 
-/// An event that may have made a client ask, and how long before the request it was in each log.
+/// An event that may have triggered a request, and the time from it to the request in each log.
 struct Candidate {
     trigger: Trigger,
     lags_ms: Vec<f64>,
 }
 
-/// The trigger of each response of the first log, with places in that log in place of IDs. `ask_at_once`: requests before the
+/// The trigger of each response of the first log, with indices in that log instead of IDs. `ask_at_once`: requests before the
 /// first byte of the first response follow the navigation.
 pub(super) fn causes(all: &[Happened], ask_at_once: bool) -> Vec<Trigger> {
     (0..all[0].responses.len()).map(|place| cause(all, place, ask_at_once)).collect()
@@ -121,14 +121,14 @@ fn cause(all: &[Happened], place: usize, ask_at_once: bool) -> Trigger {
     })
 }
 
-/// The less the lags differ, and the shorter they are, the likelier is a cause.
+/// The smaller and the more equal the lags, the more likely is a cause.
 fn cost(candidate: &Candidate) -> f64 {
     let longest = candidate.lags_ms.iter().copied().fold(0.0, f64::max);
     let shortest = candidate.lags_ms.iter().copied().fold(f64::INFINITY, f64::min);
     SPREAD_WEIGHT * (longest - shortest) + longest
 }
 
-/// A cause whose lag differs by 1 ms between logs is as unlikely as one that is this number of ms longer ago.
+/// A lag that varies by 1 ms between logs counts as much as a lag that is longer by this number of ms.
 const SPREAD_WEIGHT: f64 = 10.0;
 
 /// The document's text up to the reference.
@@ -144,7 +144,7 @@ fn by_bytes(all: &[Happened], place: usize) -> Option<Candidate> {
     Some(Candidate { trigger, lags_ms: lags_ms.collect::<Option<_>>()? })
 }
 
-/// The end of another response that can refer to this one.
+/// The end of another response that can reference this one.
 fn by_completion(all: &[Happened], place: usize, parent: usize) -> Option<Candidate> {
     let (child, of) = (all[0].responses[place].kind, all[0].responses[parent].kind);
     let refers = match of {
@@ -203,13 +203,13 @@ mod tests {
 
     #[test]
     fn a_request_follows_the_last_event_that_can_be_its_cause() {
-        // The image came after all of the document, the font after the stylesheet.
+        // The image came after the whole document, the font after the stylesheet.
         assert_eq!(told(&[load(200.0)]), "nav+0,500+1,1000+2,#1+3");
     }
 
     #[test]
     fn a_second_log_tells_a_cause_from_a_coincidence() {
-        // In the first log the sheet came just before the image.
+        // In the first log, the sheet came just before the image.
         assert_eq!(told(&[load(101.0)]), "nav+0,500+1,#1+1,#1+3");
         assert_eq!(told(&[load(101.0), load(250.0)]), "nav+0,500+1,1000+2,#1+3");
     }
@@ -218,7 +218,7 @@ mod tests {
     fn a_server_thinks_while_nothing_comes() {
         let mut load = load(150.0);
         load.responses[3] = response(Kind::Font, 310.0, 900.0);
-        // Half of its body was there at 605 ms; it was asked for at 310, and a round trip is 49.
+        // Half of its body had arrived at 605 ms; it was requested at 310, and a round trip is 49.
         assert!((load.think_ms(3, 49.0) - 246.0).abs() < 1.0, "{}", load.think_ms(3, 49.0));
         assert!(load.think_ms(1, 49.0).abs() < 1e-9);
     }
@@ -233,7 +233,7 @@ mod tests {
         let mut load = Happened { responses: (0..3).map(asked_at_once).collect() };
         let thinks = [0, 1, 2].map(|it| format!("{:.0}", load.think_ms(it, 30.0)));
         assert_eq!(thinks, ["250"; 3]);
-        // A pause of less than a round trip, in which a response is under way, is one of its congestion control.
+        // A pause of less than a round trip, with a response in progress, comes from congestion control.
         load.responses[1].arrived = vec![(300.0, 500), (381.0, 1000)];
         load.responses[2].requested_ms = 240.0;
         load.responses[2].arrived = vec![(297.0, 500), (382.0, 1000)];

@@ -25,17 +25,17 @@ use url::Url;
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum WhatIfError {
     #[error(
-        "{0}: a server's log shows what was sent, not what came; name the client's log of this load"
+        "{0}: a server's log shows what was sent, not what arrived; name the client's log of this load"
     )]
     NotTheClients(String),
     #[error("{0}: {1}")]
     Empty(String, &'static str),
     #[error(
         "{0}: its times go back by {1:.0} ms: the order of events cannot be told; record a log with one clock, each event after the one \
-         before it (`utmost qlog check` says where it goes back)"
+         before it (`utmost qlog check` shows where it goes back)"
     )]
     Backwards(String, f64),
-    #[error("{0}: asks for other URLs than {1}; name logs of one page")]
+    #[error("{0}: requests other URLs than {1}; name logs of one page")]
     AnotherPage(String, String),
     #[error("{0}: {1}")]
     NoPage(String, ImportError),
@@ -44,43 +44,43 @@ pub enum WhatIfError {
 /// A page and a link, derived from logs of one page.
 #[derive(Debug, Clone)]
 pub struct Derived {
-    /// The page. Where several requests came before the first byte of the document, its resource 0 is a stand-in for what
-    /// made the client ask.
+    /// The page. If several requests precede the first byte of the document, its resource 0 is a stand-in for the cause of these
+    /// requests.
     pub page: Arc<Page>,
-    /// Whether it is.
+    /// Whether resource 0 is a stand-in.
     pub has_stand_in: bool,
-    /// The link of the first log: those that it may be, until [`super::fitted`] has chosen one.
+    /// The link of the first log: several candidates, until [`super::fitted`] has chosen one.
     pub networks: Vec<Network>,
-    /// The server's initial window in packets: what came in the first round trip, at least the usual ten.
+    /// The server's initial window in packets: those that arrived in the first round trip, at least the usual ten.
     pub initial_window_packets: usize,
     /// How the server fills the link.
     pub sender: Sender,
     /// The load of the first log.
     pub recorded: Recorded,
-    /// What came when in it.
+    /// Its arrivals.
     pub(super) came: Arrivals,
-    /// What the logs do not say, a sentence each.
+    /// The facts that the logs lack, a sentence each.
     pub assumptions: Vec<String>,
     /// How well the page repeats the log over the link that [`super::fitted`] has chosen.
     pub repeated: Option<Repeated>,
 }
 
-/// How a server decides how much is under way. A client's log does not say it.
+/// How a server limits the data in flight. A client's log does not show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
     /// By this congestion control.
     Controlled(CongestionControl),
-    /// The number of bytes under way while there are any to send: the most that became readable in a round trip of the log. Over
-    /// a link that lets bytes through at those times, the server's congestion control and its losses are part of the link.
+    /// The number of bytes in flight while there are any to send: the most that became readable within a round trip of the log.
+    /// Over a link that forwards bytes at the logged times, the server's congestion control and its losses are part of the link.
     UnderWay(u64),
 }
 
-/// The order that is most like a log.
+/// The order that is closest to a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repeated {
-    /// Its name.
+    /// The relative difference of completion times from the log's: the median.
     pub order: String,
-    /// By how much completion times differ from the log's, as a share of them: the median.
+    /// The most likely link, until another is chosen.
     pub differs: f64,
 }
 
@@ -91,7 +91,7 @@ impl Derived {
     }
 }
 
-/// What a log shows of its load.
+/// The facts that a log shows about its load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
     /// When each resource was complete, in ms from the first request, by its ID in the page.
@@ -101,25 +101,25 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// A load that began this much later than its log: completions count from its own first request already.
+    /// The record of a load that began this much later than its log. Completions already count from its own first request.
     fn earlier(self, shift_us: u64) -> Self {
         let shift_ms = shift_us as f64 / 1000.0;
         Self { byte_index_ms: self.byte_index_ms.map(|it| Some(it - shift_ms)), ..self }
     }
 }
 
-/// Why a link cannot be told.
-const TOO_LITTLE: &str = "too little came to tell the link; name the log of a load of at least some packets, in which it measured \
+/// Why the link cannot be determined.
+const TOO_LITTLE: &str = "too little arrived to derive the link; name the log of a load of at least some packets, in which it measured \
                           round trips";
 
 /// A log that was cut early.
 const NOTHING_WHOLE: &str =
     "holds no whole response: it ends before the first one did; name the log of a load that ended";
 
-/// Times may go back by this much, in milliseconds: programs with several threads swap events that are close together.
+/// Times may decrease by this much, in milliseconds, because multi-threaded programs swap events that are close together.
 const BACK_MS: f64 = 5.0;
 
-/// By how much the arrivals of a log go back at most, in milliseconds.
+/// The largest decrease of arrival times in a log, in milliseconds.
 fn backwards_ms(trace: &Trace) -> f64 {
     let (mut latest_us, mut back_us) = (0, 0);
     for frame in &trace.timeline.frames {
@@ -129,7 +129,7 @@ fn backwards_ms(trace: &Trace) -> f64 {
     back_us as f64 / 1000.0
 }
 
-/// The transfers of one page of a log, and what is said about the others.
+/// The transfers of one page of a log, and notes about the others.
 fn visit(
     trace: &Trace,
     transfers: &[Transferred<'_>],
@@ -151,11 +151,11 @@ fn visit(
     visits::largest(&visited, &trace.timeline.navigations_us)
 }
 
-/// The document that stands in for what made a client ask for several things at once.
+/// The document that represents the cause of simultaneous requests.
 const STAND_IN: &str = "/stand-in-for-what-came-before";
 
-/// Derives page and link. The first log is the load; others of the same page only help to tell causes. `above_fold` says what
-/// a visitor sees first, by URL.
+/// Derives page and link. The first log is the load; others of the same page only help to find causes. `above_fold` gives the
+/// URLs of the resources that a visitor sees first.
 pub fn derive(
     traces: &[Trace],
     above_fold: Option<&dyn Fn(&str) -> bool>,
@@ -211,18 +211,18 @@ pub fn derive(
     })
 }
 
-/// What came when in a log. Times in ms from the first request.
+/// The arrivals in a log. Times in ms from the first request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Arrivals {
     /// Time and bytes of each datagram.
     pub(super) datagrams: Vec<(f64, u64)>,
-    /// Time and bytes of what became readable of bodies, after all earlier parts of its response.
+    /// Time and size of body bytes that became readable, that is, after all earlier parts of their response.
     pub(super) readable: Vec<(f64, u64)>,
     /// Each request, and the end of its response.
     pub(super) waits: Vec<(f64, f64)>,
 }
 
-/// The usual initial window (RFC 9002, 7.2), and the largest that is believed.
+/// The usual initial window (RFC 9002, 7.2), and the largest plausible one.
 const WINDOW: usize = 10;
 const WINDOW_MAX: usize = 64;
 
@@ -233,7 +233,7 @@ impl Arrivals {
         self.datagrams.iter().filter(|it| it.0 < first_ms + 0.8 * round_trip_ms).count()
     }
 
-    /// The most bytes that became readable in so long a time.
+    /// The most bytes that became readable within this time.
     pub(super) fn most_readable(&self, ms: f64) -> u64 {
         let (mut bytes, mut most, mut first) = (0, 0, 0);
         for (at_ms, more) in &self.readable {
@@ -248,10 +248,10 @@ impl Arrivals {
     }
 }
 
-/// A transfer that came whole, and what its response said.
+/// A complete transfer, and its response's details.
 type Transferred<'a> = (&'a Transfer, &'a TransferDetails);
 
-/// The transfers of a log in the order of their requests, and when they came.
+/// The transfers of a log in the order of their requests, and their times.
 fn happened_in<'a>(
     trace: &'a Trace,
     assumptions: &mut Vec<String>,
@@ -266,7 +266,7 @@ fn happened_in<'a>(
     let all = trace.timeline.transfers.iter().zip(&trace.details);
     let deliveries: BTreeMap<u64, Delivery> =
         trace.timeline.deliveries().into_iter().map(|it| (it.stream, it)).collect();
-    // A response without its end has no place in what happened, so it has none among the transfers either.
+    // A response without its end is excluded from both lists.
     let whole = all.filter(|(transfer, details)| {
         !details.pushed
             && transfer.cancel.is_none()
@@ -288,7 +288,7 @@ fn happened_in<'a>(
     let start_us = whole[0].0.requested_us;
     let responses = whole.iter().filter_map(|(transfer, details)| {
         let delivery = deliveries.get(&transfer.stream)?;
-        // The heads of further DATA frames, and trailers, do not belong to the body.
+        // The headers of further DATA frames, and trailers, do not belong to the body.
         let body_bytes = transfer.body_bytes.unwrap_or(u64::MAX);
         let arrived = delivery.steps.iter().map(|step| {
             let readable = step.readable_bytes.saturating_sub(transfer.body_offset);
@@ -309,7 +309,7 @@ fn ms_since(start_us: u64, us: u64) -> f64 {
     us.saturating_sub(start_us) as f64 / 1000.0
 }
 
-/// What happened in another log, in the order of the first log's transfers.
+/// The events of another log, in the order of the first log's transfers.
 fn matched(
     first: &[Transferred<'_>],
     other: &[Transferred<'_>],
@@ -349,8 +349,7 @@ fn page_of(
     if needs_stand_in {
         resources.push(PageResource::plain(0, STAND_IN.to_owned(), "text/html".to_owned(), 1));
         assumptions.push(
-            "several requests came before the first byte of the first response: a document of one byte stands in for what \
-             made the client ask"
+            "several requests came before the first byte of the first response: a document of one byte represents the cause of the requests"
                 .to_owned(),
         );
     }
@@ -386,7 +385,7 @@ fn page_of(
     completed(page, assumptions).map_err(|error| WhatIfError::NoPage(trace.label(), error))
 }
 
-/// The trigger with the IDs of the page; resource 0 of a page is the only one with [`Event::Nav`].
+/// The trigger with the page's IDs; only resource 0 has [`Event::Nav`].
 fn shifted(mut trigger: Trigger, shift: usize, id: usize) -> Trigger {
     if trigger.on == Event::Nav && id > 0 {
         return Trigger { on: Event::Bytes, of: 0, byte: Some(0), ..trigger };
@@ -395,7 +394,7 @@ fn shifted(mut trigger: Trigger, shift: usize, id: usize) -> Trigger {
     trigger
 }
 
-/// What a browser would know of it, as far as its kind and its cause tell.
+/// Sets the facts that a browser would know, as far as they follow from its kind and its cause.
 fn set_role(it: &mut PageResource) {
     let by_parser = it.trigger.on == Event::Bytes && it.trigger.of == 0;
     match it.kind {
@@ -412,7 +411,7 @@ fn priority(said: &str) -> BrowserPriority {
     Priority::parse(said.as_bytes()).unwrap_or_default().into()
 }
 
-/// The path of a request; a second one of the same path gets a query.
+/// The path of a request; a second request for the same path gets a query.
 fn url_of(transfer: &Transfer, taken: &mut BTreeSet<String>) -> String {
     let path = match Url::parse(&transfer.url) {
         Ok(url) => url[url::Position::BeforePath..url::Position::AfterQuery].to_owned(),
@@ -449,12 +448,12 @@ fn source(trace: &Trace) -> Source {
 
 fn says_nothing_of(trace: &Trace, has_set: bool, logs: usize) -> Vec<String> {
     let mut notes = vec![format!(
-        "a log does not say why a client asks: the cause of a request is the last event before it that can be one{}",
+        "a log does not show why a client makes a request: the cause of a request is the last event before it that can be one{}",
         if logs > 1 { format!(", and that fits all {logs} logs") } else { String::new() }
     )];
     if !has_set {
         notes.push(
-            "nothing says what is above the fold: name it with --page or --set to have it counted"
+            "what is above the fold is unknown: name it with --page or --set to have it counted"
                 .to_owned(),
         );
     }

@@ -6,7 +6,7 @@ use qlog_tools::link_facts::LinkFacts;
 use simulator::link::{Loss, OPPORTUNITY_BYTES, Profile, Queue, Rate, Trace};
 use std::sync::Arc;
 
-/// Less loss than this is a skipped packet number, or the end of the log.
+/// A smaller loss is a skipped packet number, or the end of the log.
 const LEAST_LOSS: f64 = 0.003;
 
 /// Room in the queue, as multiples of the bandwidth-delay product.
@@ -15,8 +15,8 @@ const QUEUES: [f64; 4] = [1.0, 0.5, 2.0, 4.0];
 /// Ten full datagrams.
 const LEAST_QUEUE_BYTES: f64 = 15_000.0;
 
-/// Networks that may be the one of a log, the first without losses by chance. A log of a client does not say how long the queue
-/// may get, nor whether packets were lost in it or by chance.
+/// Candidates for the network of a log, the first without random losses. A client's log shows neither the queue's limit nor whether
+/// packets were lost in it or at random.
 pub(super) fn networks(log: &str, facts: &LinkFacts) -> Vec<Network> {
     let lost = facts.loss.filter(|it| *it >= LEAST_LOSS).map(Loss::Independent);
     let mut networks = QUEUES.map(|times| network(log, facts, times, None)).to_vec();
@@ -36,10 +36,9 @@ fn network(log: &str, facts: &LinkFacts, queue: f64, loss: Option<Loss>) -> Netw
     Network { name: log.to_owned(), server_pace: false, down, up: plain }
 }
 
-/// A link that lets bytes through when the log shows that some came, whoever held back the others: the link, losses or the
-/// server's congestion control. `arrivals`: what came when, with `stride` bytes for each opportunity of the link. Where the
-/// client waited for nothing, the link is as fast as while it was busy. `lead_ms`: the time of the first request after the client's
-/// start.
+/// A link that forwards bytes at the times of the log's arrivals, so that it includes the losses and the server's congestion
+/// control. `arrivals`: the arrivals, with `stride` bytes for each opportunity of the link. While the client waited for nothing,
+/// the link is as fast as while it was busy. `lead_ms`: the time of the first request after the client's start.
 pub(super) fn as_recorded(
     busy: &Network,
     came: &Arrivals,
@@ -62,7 +61,7 @@ pub(super) fn as_recorded(
             leave_ms.push(lead_ms + ms - one_way_ms);
         }
     }
-    // Between the requests the link is idle, not slow. After the log it goes on as long again.
+    // Between the requests, the link is idle, not slow. After the log, it continues for the same time again.
     let idle = idle(&came.waits).into_iter().map(|(from, to)| (lead_ms + from, lead_ms + to));
     let end_ms = 2.0 * (lead_ms + last_ms);
     let around = [(0.0, lead_ms), (lead_ms + last_ms, end_ms)];
@@ -77,16 +76,16 @@ pub(super) fn as_recorded(
     Some(Network { down, ..busy.clone() })
 }
 
-/// A log in which a busy link would have carried more is not made into such a link.
+/// The most opportunities of such a link; a longer log is not converted.
 const MOST_DATAGRAMS: f64 = 1e6;
 
-/// The size of the datagrams that a link lets through at each opportunity.
+/// The size of the datagrams that a link forwards at each opportunity.
 pub(super) const OF_DATAGRAMS: u64 = OPPORTUNITY_BYTES;
 
 /// Bytes of streams in them: of the 1350 of a datagram of the lab's server, 45 are headers and the tag.
 pub(super) const OF_STREAMS: u64 = OPPORTUNITY_BYTES * (1350 - 45) / 1350;
 
-/// The times between the first request and the last response in which nothing was waited for.
+/// The intervals between the first request and the last response in which the client waited for nothing.
 fn idle(waits: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut idle = Vec::new();
     let mut until = waits.first().map_or(0.0, |it| it.1);
@@ -129,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_link_as_recorded_is_as_fast_as_what_came() {
-        // 1350 bytes a millisecond for a second: 10.8 Mbit/s.
+        // 1350 bytes per millisecond for a second: 10.8 Mbit/s.
         let datagrams: Vec<(f64, u64)> = (30..1030).map(|it| (f64::from(it), 1350)).collect();
         let waits = vec![(0.0, 1029.0)];
         let came = Arrivals { datagrams, readable: Vec::new(), waits };

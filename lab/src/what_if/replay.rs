@@ -27,21 +27,21 @@ pub struct Order {
     pub obeys: bool,
 }
 
-/// What the load would have been in one order.
+/// How the load would have gone in one order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
-    /// The scheme, with `, obeys` where the server obeys signals.
+    /// The scheme, with `, obeys` if the server obeys signals.
     pub order: String,
-    /// The `ByteIndex` in ms, the median over seeds; `None`: no load finished, or nothing belongs to the set.
+    /// The `ByteIndex` in ms, the median over seeds; `None` if no load finished, or nothing belongs to the set.
     pub byte_index_ms: BySet,
-    /// By how much completion times differ from the log's, as a share of them: the median over resources, then over seeds.
+    /// The relative difference of completion times from the log's: the median over resources, then over seeds.
     pub differs: Option<f64>,
-    /// When the client asked first, in ms after its start.
+    /// When the client made its first request, in ms after its start.
     first_request_ms: Option<f64>,
 }
 
-/// Chooses the link and the sender: those with which some order is most like the log. Only orders are tried that are like it over
-/// the first link.
+/// Chooses the link and the sender for which some order is closest to the log. Tries only orders that are close to it over the
+/// first link.
 pub fn fitted(
     derived: &Derived,
     orders: &[Order],
@@ -53,7 +53,7 @@ pub fn fitted(
     nearest(derived, &likely, ways(derived, lead_ms), seeds, jobs, progress)
 }
 
-/// The same among links on which any server can be: none lets bytes through when the log's server sent some.
+/// The same, but only for links that suit any server: none is tied to the times at which the log's server sent.
 pub fn fitted_to_links(
     derived: &Derived,
     orders: &[Order],
@@ -66,7 +66,7 @@ pub fn fitted_to_links(
     nearest(derived, &likely, ways, seeds, jobs, progress)
 }
 
-/// The way with which some order is most like the log; of those that are alike, the first.
+/// The combination with the order closest to the log; the first among equals.
 fn nearest(
     derived: &Derived,
     orders: &[Order],
@@ -90,7 +90,7 @@ fn nearest(
     chosen.assumptions.push(link::text(chosen.network()));
     let initial_window_packets = chosen.initial_window_packets;
     chosen.assumptions.push(format!(
-        "the way up is as fast as the way down, and {}",
+        "the uplink is as fast as the downlink, and {}",
         sender_text(chosen.sender, initial_window_packets)
     ));
     Ok(chosen)
@@ -103,12 +103,12 @@ fn sender_text(sender: Sender, initial_window_packets: usize) -> String {
             control.name()
         ),
         Sender::UnderWay(bytes) => format!(
-            "the server always has up to {bytes} bytes under way, the most that became readable in a round trip of the log"
+            "the server always has up to {bytes} bytes in flight, the most that became readable in a round trip of the log"
         ),
     }
 }
 
-/// The links and senders that are tried. `lead_ms`: when the client asks first, after its start.
+/// The links and senders to try. `lead_ms`: the time of the client's first request after its start.
 fn ways(derived: &Derived, lead_ms: f64) -> Vec<(Network, Sender)> {
     let controls = [CongestionControl::Bbr2, CongestionControl::Cubic].map(Sender::Controlled);
     let mut ways: Vec<(Network, Sender)> = Vec::new();
@@ -125,8 +125,8 @@ fn ways(derived: &Derived, lead_ms: f64) -> Vec<(Network, Sender)> {
     ways
 }
 
-/// The orders that are most like the log over the first link, of those that are alike one; and when the client asked first, in ms
-/// after its start.
+/// The orders closest to the log over the first link, one of each group of similar ones; and the time of the client's first
+/// request, in ms after its start.
 fn likely(
     derived: &Derived,
     orders: &[Order],
@@ -147,11 +147,11 @@ fn likely(
     Ok((likely, lead_ms))
 }
 
-/// Orders for which every link is tried.
+/// The number of orders for which every link is tried.
 const LIKELY: usize = 4;
 
-/// Loads the derived page over its first network with each seed in each order, `jobs` at a time; the order that is most like
-/// the log first. `done` is called after each load, from any thread.
+/// Loads the derived page over its first network with each seed in each order, `jobs` at a time; returns the order closest to the
+/// log first. Calls `done` after each load, from any thread.
 pub fn replay(
     derived: &Derived,
     orders: &[Order],
@@ -210,7 +210,7 @@ fn ends(derived: &Derived, scheme: &Scheme) -> (Options, ClientConfig) {
             (options, ClientConfig::default())
         }
         Sender::UnderWay(bytes) => {
-            // The client's window limits what is under way; half of it is granted anew at a time.
+            // The client's window limits the data in flight; half of it is granted again at a time.
             let receive_bytes = (2 * bytes).max(LEAST_WINDOW_BYTES);
             let (congestion_control, initial_window_packets) =
                 (CongestionControl::Cubic, packets(receive_bytes));
@@ -222,25 +222,25 @@ fn ends(derived: &Derived, scheme: &Scheme) -> (Options, ClientConfig) {
     }
 }
 
-/// The least window of a client that limits what is under way: some packets for each response.
+/// The smallest window of a client that limits the data in flight: some packets for each response.
 const LEAST_WINDOW_BYTES: u64 = 64 << 10;
 
-/// The packets that hold this number of bytes.
+/// The number of packets for this number of bytes.
 fn packets(bytes: u64) -> usize {
     usize::try_from(bytes / LEAST_PACKET_BYTES + 1).unwrap_or(usize::MAX)
 }
 
-/// The least bytes of a packet, if it is full (RFC 9000, 14).
+/// The minimum size of a full packet (RFC 9000, 14).
 const LEAST_PACKET_BYTES: u64 = 1200;
 
-/// What one load shows.
+/// The result of one load.
 struct Replayed {
     byte_index_ms: BySet,
     differs: Option<f64>,
     first_request_ms: Option<f64>,
 }
 
-/// One load; `None`: it did not finish.
+/// One load; `None` if it did not finish.
 fn load(
     derived: &Derived,
     order: &Order,
@@ -281,7 +281,7 @@ fn replayed(derived: &Derived, mut timeline: Timeline) -> Replayed {
     Replayed { byte_index_ms, differs, first_request_ms }
 }
 
-/// By how much completion times differ from the log's: the median over resources.
+/// The relative difference of completion times from the log's: the median over resources.
 fn differs(derived: &Derived, timeline: &Timeline) -> Option<f64> {
     let start_us = timeline.start_us()?;
     let came =

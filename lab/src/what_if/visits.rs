@@ -1,4 +1,4 @@
-//! The pages of a log: a client that stays on a site asks for one after another over the same connection.
+//! The pages of a log: a client that stays on a site loads several over the same connection.
 
 use std::ops::Range;
 
@@ -6,15 +6,15 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Visited<'a> {
     pub(super) url: &'a str,
-    /// Whether it can be the document of a page.
+    /// Whether it can be a page's document.
     pub(super) is_document: bool,
     pub(super) requested_us: u64,
     pub(super) complete_us: u64,
     pub(super) bytes: u64,
 }
 
-/// The responses of one page in a log, and what is said about the others: the page with the most bytes. A page begins with a
-/// navigation that the log names, or with a document that was asked for when nothing was under way.
+/// The responses of one page in a log, and notes about the others: the page with the most bytes. A page begins with a logged
+/// navigation, or with a document requested while nothing was in progress.
 pub(super) fn largest(
     visited: &[Visited<'_>],
     navigations_us: &[u64],

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Pages that are compared with brute force.
 const PAGES: usize = 300;
-/// Enough for branch and bound to come to an end on each of them.
+/// Enough for branch and bound to finish on each of them.
 const EFFORT: Effort = Effort { nodes: 500_000, steps: 50 };
 /// Indices are sums of whole microseconds divided once.
 const TOLERANCE_MS: f64 = 1e-6;
@@ -49,7 +49,7 @@ fn network(name: &str) -> Network {
     Network::find(name).expect("built in")
 }
 
-/// What all searches say of one page.
+/// The results of all searches on one page.
 struct Judged {
     page: Arc<Page>,
     network: Network,
@@ -229,7 +229,7 @@ fn brackets_refuse_what_they_are_not_searched_for() {
     );
     assert_eq!(
         problem(&plan(&["rr", "anti-oracle"], engines::IDEAL, 14_000)),
-        "`anti-oracle` is searched for without a send buffer: use --send-buffer 0"
+        "`anti-oracle` is defined only without a send buffer: use --send-buffer 0"
     );
 }
 

@@ -1,4 +1,4 @@
-//! A user who gives up, on the engine `stack`: what still comes.
+//! A user who abandons a load, on the engine `stack`: what still arrives.
 
 use client::Cancels;
 use gateway::site::RuledSite;

@@ -30,7 +30,7 @@ fn page() -> Arc<Page> {
 
 const RTT_MS: f64 = 100.0;
 
-/// A server of today: its options, and what it pushes.
+/// A server of today: its options and its pushes.
 #[derive(Clone)]
 struct Case {
     options: Options,
@@ -78,7 +78,7 @@ impl Case {
     }
 }
 
-/// When each resource was there, in round trips from the client's first packet.
+/// When each resource was complete, in round trips from the client's first packet.
 fn complete_rtt(load: &StackLoad) -> Vec<f64> {
     let timeline = &load.load.timeline;
     let complete = timeline.deliveries().into_iter().map(|it| it.complete_us.expect("it came"));

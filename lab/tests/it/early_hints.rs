@@ -18,7 +18,7 @@ const RTT_MS: f64 = 100.0;
 const LINKS: &str = "</style.css>; rel=preload; as=style, </app.js>; rel=preload; as=script; nopush, \
                      <https://other.example/x.js>; rel=preload; as=script";
 
-/// A document whose making takes a while, a style sheet, and a script that the style sheet brings.
+/// A document that takes time to make, a style sheet, and a script that the style sheet references.
 fn page(wait_ms: f64) -> Arc<Page> {
     let page = serde_json::json!({
         "format": "utmost-page/1", "name": "hinted",
@@ -40,7 +40,7 @@ fn page(wait_ms: f64) -> Arc<Page> {
 /// Fields of responses.
 type Fields = [(&'static str, &'static str)];
 
-/// A site with fields of its own on the responses of one path, or of all (`*`).
+/// A site with its own fields on the responses of one path, or of all (`*`).
 struct WithFields {
     inner: PageSite,
     path: &'static str,
@@ -57,7 +57,7 @@ impl Site for WithFields {
     }
 }
 
-/// What serves the page: every path has a route, which hints at what its response preloads.
+/// The server of the page: every path has a route, which hints at what its response preloads.
 fn site(page: &Page, path: &'static str, fields: &Fields) -> RuledSite {
     let inner = PageSite::new(Page::clone(page));
     let site = WithFields { inner, path, fields: fields.to_vec() };
@@ -85,7 +85,7 @@ fn load_from(page: &Arc<Page>, site: RuledSite, log_dir: Option<&Path>) -> Stack
     load
 }
 
-/// When the last resource was there, in round trips from the client's first packet.
+/// When the last resource was complete, in round trips from the client's first packet.
 fn done_rtt(load: &StackLoad) -> f64 {
     let complete = load.load.timeline.deliveries().into_iter().filter_map(|it| it.complete_us);
     complete.max().expect("it came") as f64 / 1000.0 / RTT_MS

@@ -1,4 +1,4 @@
-//! Pages through the engines: who completes when.
+//! Pages on the engines: the order and the times of completion.
 
 use client::HttpVersion;
 use corpus::Page;

@@ -1,4 +1,4 @@
-//! What the servers do with the priorities that an export makes them send: in which order responses come that wait for one another.
+//! What the servers do with the priorities of an export: the order of responses that wait for one another.
 //!
 //! The clients read through a small window of the connection, so that a server must choose what it sends next.
 
@@ -19,9 +19,9 @@ const HOST: &str = "localhost";
 const LATE: &str = "/late.bin";
 const OTHER: &str = "/other.bin";
 const BODY_BYTES: usize = 300_000;
-/// Responses that are asked for before the late one.
+/// Responses that are requested before the late one.
 const OTHERS: usize = 4;
-/// Loads of which the median counts.
+/// Loads whose median counts.
 const LOADS: usize = 5;
 
 /// The late response is the most urgent one.
@@ -38,7 +38,7 @@ fn urgent() -> Advice {
     Advice { lines: vec![line], ..Advice::default() }
 }
 
-/// A connection of HTTP/2 that asks for files at once (RFC 9113), and counts the bytes before the last one.
+/// An HTTP/2 connection that requests files at once (RFC 9113), and counts the bytes before the last one.
 struct Http2(TcpStream);
 
 impl Http2 {
@@ -85,7 +85,7 @@ impl Http2 {
         (head[3], head[4], stream, payload)
     }
 
-    /// Bytes of the others that came before the end of the late response.
+    /// Bytes of the others that arrived before the end of the late response.
     fn others_first(&mut self) -> usize {
         let late = 2 * u32::try_from(OTHERS).expect("few") + 1;
         for place in 0..OTHERS {
@@ -122,8 +122,8 @@ fn site(program: &Program, advice: &Advice) -> Option<Sandbox> {
     Some(sandbox)
 }
 
-/// What came of the others before the end of the late response over HTTP/2, in multiples of its size: without the export's
-/// priorities, and with them. Medians, because the threads of a server start by chance.
+/// How much of the others arrived before the end of the late response over HTTP/2, in multiples of its size: without the export's
+/// priorities, and with them. Medians, because the threads of a server start in random order.
 fn others_first(program: &Program) -> Option<[f64; 2]> {
     let one = |advice: &Advice| {
         let sandbox = site(program, advice)?;
@@ -135,7 +135,8 @@ fn others_first(program: &Program) -> Option<[f64; 2]> {
     Some([one(&Advice::default())?, one(&urgent())?])
 }
 
-/// Over HTTP/2, these servers pass the field on and do not act on it, as their exports say. (Caddy's order over HTTP/2 is random.)
+/// Over HTTP/2, these servers pass the field on and do not act on it, as their exports state. (Caddy's order over HTTP/2 is
+/// random.)
 #[track_caller]
 fn does_not_act(program: &Program) {
     let Some([without, with]) = others_first(program) else { return };
@@ -178,7 +179,8 @@ fn caddy_has_priorities() -> Option<bool> {
     Some(version.split('.').next()?.parse::<u32>().ok()? >= 62)
 }
 
-/// As [`others_first`] over HTTP/3: the late request comes while the others are under way, and the client asks with this urgency.
+/// Like [`others_first`], over HTTP/3: the late request arrives while the others are in progress, and the client requests it with
+/// this urgency.
 fn others_first_over_http3(program: &Program, advice: &Advice, urgency: u8) -> Option<f64> {
     let sandbox = site(program, advice)?;
     let _serving = sandbox.serve(program.run);

@@ -1,5 +1,5 @@
-//! Exports on the servers themselves, where they are installed: each takes its export, and then sends what it says on the right
-//! URLs and on no others.
+//! Exports on the servers themselves, where they are installed: each accepts its export, and then sends the exported fields on the
+//! right URLs and on no others.
 
 use crate::exports::advice;
 use corpus::Page;
@@ -81,7 +81,7 @@ pub(crate) struct Sandbox {
 }
 
 impl Program {
-    /// Major and minor version; `None`: it is not installed, or does not say it.
+    /// Major and minor version; `None` if it is not installed, or does not print it.
     pub(crate) fn version(&self) -> Option<(u32, u32)> {
         let output =
             Command::new(fixtures::program(self.executable)?).arg("--version").output().ok()?;
@@ -283,8 +283,7 @@ fn read(said: &str) -> Answer {
     answer
 }
 
-/// Runs the server with the export for a page, and compares each answer with what the export says. `hinted`: the links of its
-/// early hints.
+/// Runs the server with the export for a page, and compares each answer with the export. `hinted`: the links of its early hints.
 #[track_caller]
 fn sends_what_its_export_says(program: &Program, hinted: fn(&Document) -> Vec<String>) {
     let page = corpus::page("agency-index").expect("a bundled page");

@@ -1,4 +1,4 @@
-//! Exports for other servers: what each says. `export_servers.rs` runs the servers themselves.
+//! Exports for other servers: their contents. `export_servers.rs` runs the servers themselves.
 //!
 //! The expected texts are the files of `exports`; `UTMOST_BLESS=1` writes them anew.
 
@@ -20,7 +20,8 @@ fn line(path: &str, kind: Kind, (urgency, incremental): (u8, bool), later_ms: f6
     }
 }
 
-/// A page with a hero, a script that can wait, and paths that no configuration can say as they are.
+/// A page with a hero, a script that can wait, and paths that no configuration can express
+/// literally.
 pub(crate) fn advice() -> Advice {
     let preload =
         |path: &str, destination: &str| format!("<{path}>; rel=preload; as={destination}");

@@ -85,7 +85,7 @@ fn site(pages: &[Arc<Page>]) -> PageSite {
     PageSite::of(pages.iter().map(|it| Page::clone(it)).collect())
 }
 
-/// What went over the network for a page: the paths, with pushes marked.
+/// What was sent over the network for a page: the paths, with pushes marked.
 fn fetched(page: &Navigation) -> Vec<String> {
     let mark = |stream: u64| if stream.is_multiple_of(4) { "" } else { "*" };
     let path = |url: &str| url.trim_start_matches("https://site.example").to_owned();
@@ -97,7 +97,7 @@ fn all_fetched(pages: &[Navigation]) -> Vec<String> {
     pages.iter().map(|it| fetched(it).join(" ")).collect()
 }
 
-/// When a page began, and when the last byte of its responses came, in milliseconds of the connection.
+/// When a page began, and when the last byte of its responses arrived, in milliseconds of the connection.
 fn times_ms(page: &Navigation) -> [f64; 2] {
     let timeline = &page.load.timeline;
     let last_us = timeline.deliveries().iter().filter_map(|it| it.complete_us).max();
@@ -130,7 +130,7 @@ fn an_expired_copy_is_validated_and_without_a_tag_fetched_again() {
     assert_eq!([1, 2].map(|it| late[1].outcome.statuses[&it]), [304, 200]);
 }
 
-/// Sets cookies with the first page's document, and says in `x-cookie` which came back.
+/// Sets cookies with the first page's document, and returns in `x-cookie` which ones came back.
 struct WithCookies(PageSite);
 
 impl Site for WithCookies {

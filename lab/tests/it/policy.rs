@@ -1,4 +1,4 @@
-//! A policy arrives: what a study found is what visitors get from the files of the site.
+//! A policy in use: what a study found is what visitors get from the files of the site.
 
 use client::NextPage;
 use corpus::Page;

@@ -22,7 +22,7 @@ const PAGE: &str = r#"{
     "critical": true, "above_fold": true, "trigger": {"on": "nav"}}]
 }"#;
 
-/// What the probe finds out about a server of ours.
+/// The probe's result for one of our servers.
 fn finding(scheme: &str, signals: SignalUse) -> Finding {
     finding_of(Options { signals, ..Options::new(find_scheme(scheme).expect("a scheme")) })
 }
@@ -74,7 +74,7 @@ fn servers_that_ignore_signals_do_not() {
     }
 }
 
-/// What the probe finds out about a server with this send buffer, in virtual time: 50 Mbit/s and 20 ms.
+/// The probe's result for a server with this send buffer, in virtual time: 50 Mbit/s and 20 ms.
 fn committed_bytes(send_buffer_bytes: u64) -> u64 {
     let body_bytes = if send_buffer_bytes < 200_000 { 300_000 } else { 1_200_000 };
     let page = PAGE.replace("300000", &body_bytes.to_string());

@@ -42,7 +42,7 @@ fn pushing(page: &Page) -> Pushing {
 
 struct Case {
     page: Arc<Page>,
-    /// What goes with the response at `path`.
+    /// What accompanies the response at `path`.
     pushing: Pushing,
     path: &'static str,
     other_rules: Vec<Rule>,
@@ -128,7 +128,7 @@ fn a_policy_pushes_no_more_than_the_client_takes_on_the_connection() {
     assert_eq!([1_000_000, 10_000, 5_000].map(pushed), [1, 1, 0]);
 }
 
-/// A link that reorders, delays and loses; the load's seed decides its chances.
+/// A link that reorders, delays and loses; the load's seed determines its random events.
 fn reordering() -> Network {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("reordering.toml");
@@ -245,7 +245,7 @@ fn handlers_in_random_order_put_some_pushes_before_a_document_and_the_others_aft
     assert!((-5.0..5.0).contains(&least) && (200.0..700.0).contains(&most), "{delays_ms:?}");
 }
 
-/// The paths of all responses, as they were complete.
+/// The paths of all responses, in the order of completion.
 fn order(load: &StackLoad) -> Vec<String> {
     let timeline = &load.load.timeline;
     let deliveries = timeline.deliveries();
@@ -257,7 +257,7 @@ fn order(load: &StackLoad) -> Vec<String> {
     complete.into_iter().map(|(_, path)| path).collect()
 }
 
-/// A document; two images that it pushes; a script that it names, too, which is asked for and more urgent than an image.
+/// A document; two images that it pushes; a script that it also names, which is requested and more urgent than an image.
 fn siblings(script_urgency: Option<u8>) -> Case {
     let mut page = Page::clone(&page(3, 0.0));
     for id in [1, 2] {
@@ -284,8 +284,8 @@ fn where_clients_decide_pushes_stand_after_their_document_and_before_what_is_ask
     assert_eq!(order(&case.load(1)), ["/", "/3.js", "/1.js", "/2.js"]);
 }
 
-/// When a script is complete of which the server pushes as many as the client takes, in milliseconds. The document names it before seven
-/// images.
+/// When a script is complete of which the server pushes as many as the client accepts, in milliseconds. The document names it before
+/// seven images.
 fn script_ms(scheme: &Scheme, pushes: u64) -> f64 {
     let mut page = Page::clone(&page(8, 0.0));
     page.resources[1].bytes = 40_000;

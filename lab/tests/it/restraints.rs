@@ -1,4 +1,4 @@
-//! What held the server back, computed from events of any stack, is what its send loop says.
+//! What held the server back, computed from events of any stack, matches its send loop's log.
 
 use crate::summary::logs;
 use client::ClientConfig;

@@ -1,4 +1,4 @@
-//! The scenario's JSON Schema says the same as its reader.
+//! The scenario's JSON Schema agrees with its reader.
 
 use lab::scenario::Scenario;
 use serde_json::{Value, json};

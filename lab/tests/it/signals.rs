@@ -1,4 +1,4 @@
-//! What clients say over the wire, and what servers make of it, from the servers' logs.
+//! What clients signal over the wire, and what servers make of it, from the servers' logs.
 
 use corpus::Page;
 use gateway::site::RuledSite;
@@ -28,8 +28,8 @@ fn scheme(name: &str) -> Scheme {
     find_scheme(name).expect("a scheme")
 }
 
-/// A server fast enough for a test, and slow enough that the client knows its settings before it asks for the
-/// second resource.
+/// A server fast enough for a test, and slow enough that the client knows its settings before it requests the second
+/// resource.
 fn options(scheme: Scheme, signals: SignalUse) -> Options {
     let pace = Pace { packet_bytes: 14_000, interval: std::time::Duration::from_millis(2) };
     Options { signals, ..Options::new(scheme).paced(pace) }
@@ -53,8 +53,8 @@ fn calls_of(page: &Arc<Page>, options: Options, client: client::Options) -> Vec<
     trace.scheduler_calls().iter().map(|it| it.call.clone().expect("a call")).collect()
 }
 
-/// The log names its scheme, and its calls, made again, give every pick of the log: so they give every tree, too. In
-/// the last nobody is left.
+/// The log names its scheme, and its calls, made again, give every pick of the log, and therefore every tree. In the last
+/// tree nothing is left.
 fn assert_replayed(trace: &Trace, scheme: &Scheme) {
     let mut replay = Replay::new(trace, None, None).expect("calls");
     let (of, tree) = replay.tree_at(u64::MAX).expect(&scheme.name).expect("a scheme");
@@ -184,10 +184,10 @@ fn the_documented_signals_of_a_page_are_those_that_an_obedient_server_hears() {
     assert!(documented.contains(&rows.join("\n")), "docs/schemes.md: {rows:#?}");
 }
 
-/// The scenarios of the repository in which the client says nothing of its own.
+/// The scenarios of the repository in which the client sends no signals of its own.
 const SCENARIOS: [&str; 1] = [include_str!("../../../examples/late-stylesheet.json")];
 
-/// The stream of each packet. The server knows the resources, or the scheme's client tells it their places.
+/// The stream of each packet. The server knows the resources, or the scheme's client signals their places.
 fn scenario_order(scenario: &Scenario, scheme: &Scheme, is_signalled: bool) -> Vec<u64> {
     let mut scheduler = Scheduler::new(scheme);
     let mut client = scheme.client_half().expect("a client can signal it");
@@ -272,7 +272,7 @@ fn metadata_of_the_client_lets_an_ignorant_server_run_any_scheme() {
     assert!(opened.iter().any(|it| it.critical && it.in_head));
 }
 
-/// What the scheduler was last told of each stream, as `stream:urgency` with `i` for incremental.
+/// The scheduler's last call about each stream, as `stream:urgency` with `i` for incremental.
 fn urgencies(use_of: SignalUse) -> String {
     let profile = client::profile::Profile::find("chrome-2023").expect("bundled");
     let page = profile.applied_to(corpus::bundled("davies-meenan").expect("bundled").clone());

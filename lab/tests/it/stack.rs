@@ -63,7 +63,7 @@ fn every_network_completes_its_page() {
     }
 }
 
-/// The fate of every datagram of a load on `cable`, where chance has only the transport to act on.
+/// The fate of every datagram of a load on `cable`, where chance affects only the transport.
 fn verdicts(seed: u64) -> Vec<LinkLogEntry> {
     let folder = tempfile::tempdir().expect("a folder");
     let page = bundled("gentelella-index");

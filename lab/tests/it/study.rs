@@ -1,4 +1,5 @@
-//! What a study varies: what the server knows, what a send buffer is, in which order data is handed up.
+//! What a study varies: the server's knowledge, the model of a send buffer, and the order in which data
+//! is handed up.
 
 use corpus::Page;
 use lab::ideal::{self, Conditions, SendBufferModel};

@@ -1,4 +1,4 @@
-//! The first sentence of a summary names what was made to hold the server back.
+//! The first sentence of a summary names the planted cause.
 
 mod random;
 
@@ -19,7 +19,7 @@ use simulator::link::{Blackhole, Loss, Profile, Queue, Reorder};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A connection, and what is made to hold its server back.
+/// A connection, and the planted cause that holds its server back.
 struct Planted {
     page: Page,
     network: Network,
@@ -80,7 +80,7 @@ fn log_files(folder: &Path) -> Vec<PathBuf> {
     paths.filter(|it| it.extension().is_some_and(|it| it == "sqlog")).collect()
 }
 
-/// What the summary names, and its sentences.
+/// The cause that the summary names, and its sentences.
 fn told(planted: Planted) -> (Cause, Vec<String>) {
     let logs = logs(planted.page, &planted.network, planted.control, planted.transport);
     let pairs = pairs(&logs);

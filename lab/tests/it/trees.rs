@@ -1,5 +1,5 @@
-//! The paper's figures of trees, from real connections: what our client says in the frames of the drafts makes, in the
-//! server's log, the same trees that the scheduler makes of the scenario.
+//! The paper's figures of trees, from real connections: our client's signals in the frames of the drafts make the same
+//! trees, in the server's log, that the scheduler makes of the scenario.
 
 use lab::scenario::{Scenario, figure, over_quic, trace, tree_time_ms};
 use qlog_tools::reader::read_file;

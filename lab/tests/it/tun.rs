@@ -10,7 +10,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// However busy the machine is, a test ends.
+/// A test ends, however busy the machine is.
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(20));
 
 #[test]

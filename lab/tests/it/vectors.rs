@@ -126,7 +126,7 @@ fn the_table_of_deviations_is_current() {
     }
 }
 
-/// What stands in `docs/vectors.md` before the table.
+/// The text before the table in `docs/vectors.md`.
 const TABLE_MARK: &str = "<!-- Made from the vectors: UTMOST_BLESS=1 cargo test -p utmost-lab --test it deviations -->\n";
 
 fn table(scenarios: &[Scenario]) -> String {

@@ -43,7 +43,7 @@ fn is_seen(url: &str) -> bool {
     page.resources.iter().any(|it| it.above_fold && it.url == path_of(url))
 }
 
-/// What the log says of these orders, the most like it first.
+/// The log's results for these orders, the most similar first.
 fn replays(log: Trace, names: &[&str]) -> Vec<Replay> {
     let orders = orders(names);
     let derived = derive(&[log], Some(&is_seen)).expect("a page");

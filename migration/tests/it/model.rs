@@ -43,11 +43,11 @@ enum Body {
 /// A mistake in an implementation, which the model must find.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
-    /// When the response comes back, the server goes on where it stopped.
+    /// When the response returns, the server continues where it stopped.
     ServerIgnoresOffset,
     /// The server does not answer proposals.
     ServerIsSilent,
-    /// The client reads a continuation as soon as it comes.
+    /// The client reads a continuation as soon as it arrives.
     ClientIgnoresCut,
 }
 

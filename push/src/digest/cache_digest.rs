@@ -1,4 +1,4 @@
-//! The `Cache-Digest` request field: a Golomb-coded set of URLs, as of draft-ietf-httpbis-cache-digest-02 (expired).
+//! The `Cache-Digest` request field: a Golomb-coded set of URLs, from draft-ietf-httpbis-cache-digest-02 (expired).
 //!
 //! The value is base64url; flags follow it. The draft's frame cannot be used over HTTP/3: its type, 0xd, is
 //! `MAX_PUSH_ID` there (RFC 9114, 7.2.7).
@@ -24,7 +24,7 @@ pub struct CacheDigest {
     count_bits: u32,
     probability_bits: u32,
     hashes: BTreeSet<u64>,
-    /// The digest holds everything that the client has of the origin.
+    /// Whether the digest covers everything that the client has of the origin.
     pub complete: bool,
     /// Earlier digests are void.
     pub reset: bool,
@@ -43,14 +43,14 @@ pub enum DigestError {
     /// The value is not base64url.
     #[error("Cache-Digest: the value is not base64url: ignored")]
     NotBase64,
-    /// Its parameters are not there, or ask for more than 62 bits of hash.
+    /// Its parameters are missing, or request more than 62 bits of hash.
     #[error("Cache-Digest: no usable parameters: ignored")]
     Parameters,
 }
 
 impl CacheDigest {
     /// A digest of URLs with their entity tags; `one_in` is the inverse of the share of false positives, rounded up to a power
-    /// of two. With an entity tag anywhere the digest is one of validators.
+    /// of two. If any URL has an entity tag, the digest contains validators.
     pub fn new<'a>(
         cached: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
         one_in: u32,
@@ -70,8 +70,8 @@ impl CacheDigest {
         }
     }
 
-    /// Reads the digests of a field's value, which is a list: for example one of fresh and one of stale copies. Anything
-    /// else is ignored.
+    /// Parses the digests in a field's value, which is a list: for example one of fresh and one of stale copies. Ignores
+    /// anything else.
     pub fn parse_all(field: &str) -> Vec<Self> {
         let digests = field.split(',').take(DIGESTS_MAX);
         digests.filter_map(|it| Self::parse(it.trim()).ok()).collect()
@@ -128,7 +128,7 @@ impl CacheDigest {
         field
     }
 
-    /// Whether the client may have it, in the state that the entity tag names if the digest is one of validators.
+    /// Whether the client may have it, in the state that the entity tag names if the digest contains validators.
     pub fn contains(&self, url: &str, etag: Option<&str>) -> bool {
         let etag = etag.filter(|_| self.validators);
         self.hashes.contains(&hash(url, etag, self.count_bits + self.probability_bits))

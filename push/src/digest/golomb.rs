@@ -43,7 +43,7 @@ impl<'a> BitReader<'a> {
         Self { bytes, position: 0 }
     }
 
-    /// A number of `count` bits, at most 64; none when they are not there.
+    /// A number of `count` bits, at most 64; `None` if they are missing.
     pub(crate) fn bits(&mut self, count: u32) -> Option<u64> {
         (0..count).try_fold(0, |value, _| Some(value << 1 | u64::from(self.bit()?)))
     }
@@ -74,7 +74,7 @@ pub(crate) fn encode(
     }
 }
 
-/// Reads rising numbers to the end of the bits. What would be above `limit` ends it.
+/// Reads ascending numbers to the end of the bits. A number above `limit` ends it.
 pub(crate) fn decode(reader: &mut BitReader<'_>, remainder_bits: u32, limit: u64) -> Vec<u64> {
     let mut numbers = Vec::new();
     let mut least = 0;

@@ -5,14 +5,14 @@ use crate::limits::CSS_DEPTH_MAX;
 use cssparser::{ParseError, Parser, Token};
 use schedulers::Kind;
 
-/// The references of a stylesheet; what a critical one imports is critical.
+/// The references of a stylesheet; imports of a critical one are critical.
 pub(super) fn references(text: &str, critical: bool) -> References {
     let mut references = References::default();
     scan(text, critical, Place::Style, &mut references);
     references
 }
 
-/// Adds what CSS at `place` refers to.
+/// Adds the references of CSS at `place`.
 pub(super) fn scan(text: &str, critical: bool, place: Place, into: &mut References) {
     let mut sheet = Sheet { critical, place, font: None, into };
     sheet.block(&mut Parser::new(text), 0, false);
@@ -27,7 +27,7 @@ struct Sheet<'a> {
 }
 
 impl Sheet<'_> {
-    /// A list of tokens, up to its end. `is_url`: the arguments of `url()`.
+    /// Reads a list of tokens up to its end. `is_url`: the arguments of `url()`.
     fn block(&mut self, parser: &mut Parser<'_>, depth: usize, is_url: bool) {
         // The subject of an at-rule: its prelude, or its block.
         let mut rule = String::new();
@@ -95,7 +95,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// The file of a font that a browser loads: the best format that it knows.
+    /// Selects the file of a font that a browser loads: the best format it supports.
     fn font_ends(&mut self) {
         let files = self.font.take().unwrap_or_default();
         let best = [".woff2", ".woff", ".ttf", ".otf"]

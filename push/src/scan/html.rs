@@ -4,7 +4,7 @@ use super::{Place, Reference, References, Turn, css};
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 use schedulers::Kind;
 
-/// The window that pages are laid out for, in CSS pixels; images with several sizes are chosen for it.
+/// The window for which pages are laid out, in CSS pixels; it determines the choice among image sizes.
 const VIEWPORT_WIDTH: f64 = 1366.0;
 
 pub(super) fn references(text: &str) -> References {
@@ -35,7 +35,7 @@ pub(super) fn references(text: &str) -> References {
 struct Document {
     into: References,
     place: Place,
-    /// Templates that are open: nothing in them is loaded.
+    /// The number of open templates, in which nothing is loaded.
     templates: usize,
     /// In `<picture>`: whether a source was chosen.
     picture: Option<bool>,
@@ -151,8 +151,7 @@ impl Document {
         self.refer(target, Kind::Image, Turn::Shown, false, lazy);
     }
 
-    /// The first of a picture's sources that fits. Media queries cannot be evaluated, so sources with one are passed
-    /// over.
+    /// The first suitable source of a picture. Skips sources with media queries, which cannot be evaluated.
     fn source(&mut self, tag: &StartTag<()>) {
         match self.picture {
             Some(false) if attribute(tag, "media").is_none() => {
@@ -186,8 +185,8 @@ impl Document {
     }
 }
 
-/// The image of a `srcset` that a window of [`VIEWPORT_WIDTH`] with one device pixel each selects: the
-/// smallest that is large enough, or the largest. `plain` is one for that density where the set does not go by width.
+/// The image of a `srcset` that a window of [`VIEWPORT_WIDTH`] at a density of 1 selects: the smallest that is large
+/// enough, or the largest. `plain` is the image for that density in sets without widths.
 fn chosen(set: &str, plain: Option<&str>) -> Option<String> {
     let candidates = set.split(',').filter_map(|candidate| {
         let mut words = candidate.split_ascii_whitespace();

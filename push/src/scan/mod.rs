@@ -1,5 +1,5 @@
-//! The graph of a site's page by reading its files: what HTML and CSS refer to. What scripts ask for stays unseen, and
-//! what a stylesheet names is taken as used.
+//! Derives the graph of a site's page from its files: the references in HTML and CSS. It does not see requests
+//! made by scripts, and assumes that everything named in a stylesheet is used.
 
 mod css;
 mod html;
@@ -11,11 +11,11 @@ use crate::link::without_query;
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Where the files of a site are.
+/// Access to the files of a site.
 pub trait Files {
-    /// The file that a path without a query stands for, and its size; none: there is none.
+    /// The size of the file for a path without a query; `None` if it does not exist.
     fn bytes(&self, path: &str) -> Option<u64>;
-    /// Its contents, but no more than the first `most` bytes.
+    /// Its contents, limited to the first `most` bytes.
     fn read(&self, path: &str, most: usize) -> Option<Vec<u8>>;
 }
 
@@ -24,15 +24,15 @@ pub trait Files {
 pub struct Scan {
     /// The resources that exist.
     pub graph: Graph,
-    /// Paths that are referred to and not there.
+    /// Paths that are referenced but do not exist.
     pub missing: Vec<String>,
-    /// Images that are loaded only when they come near (`loading=lazy`): not in the graph.
+    /// Images that load only when they come near the viewport (`loading=lazy`): not in the graph.
     pub lazy: Vec<String>,
-    /// How many references lead to other hosts: not in the graph.
+    /// The number of references to other hosts, which are not in the graph.
     pub elsewhere: usize,
 }
 
-/// A reference as it stands in a text.
+/// A reference as written in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Reference {
     target: String,
@@ -44,16 +44,16 @@ struct Reference {
     lazy: bool,
 }
 
-/// When what is referred to is evaluated: first by this, then by place in the text.
+/// When the referenced resource is evaluated: first by this, then by place in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Turn {
-    /// Stylesheets, scripts that the parser waits for, and what is preloaded.
+    /// Stylesheets, scripts that the parser waits for, and preloaded resources.
     AtOnce,
     /// Scripts after the document.
     Deferred,
     /// Scripts as soon as they have arrived.
     Async,
-    /// Images and all else.
+    /// Images and everything else.
     Shown,
 }
 
@@ -72,7 +72,7 @@ impl References {
     }
 }
 
-/// Reads the page at `document` of the site `host`; none: there is no such file.
+/// Scans the page at `document` of the site `host`; `None` if the file does not exist.
 pub fn scan(files: &dyn Files, host: &str, document: &str) -> Option<Scan> {
     let graph = Graph::new(Vec::new(), Vec::new());
     let mut scanner = Scanner {
@@ -126,7 +126,7 @@ impl Scanner<'_> {
         Some(node)
     }
 
-    /// Follows the references of a node. A document in a frame is loaded, but is a page of its own.
+    /// Follows the references of a node. A document in a frame is loaded, but is a separate page.
     fn read(&mut self, from: usize) {
         let Node { path, kind, critical, .. } = self.scan.graph.nodes[from].clone();
         let references = match kind {

@@ -1,9 +1,9 @@
-//! References resolved against where they stand (the URL standard), as far as a site's own files need it.
+//! Resolves references against their place (the URL standard), as far as a site's own files need it.
 
 use crate::limits::URL_BYTES_MAX;
 use url::{Position, Url};
 
-/// Host, and path with query, that a reference in the text at `path` of `host` means; none: nothing that is fetched.
+/// The host, and the path with query, of a reference in the text at `path` of `host`; `None` if it is not fetched.
 pub(super) fn resolve(host: &str, path: &str, reference: &str) -> Option<(String, String)> {
     let reference = reference.split('#').next()?.trim();
     if reference.is_empty() || reference.len() > URL_BYTES_MAX {

@@ -1,4 +1,4 @@
-//! What the fuzzers ask of each reader, and of what is made of a log.
+//! The properties that the fuzzers check, of each reader and of everything derived from a log.
 //!
 //! | target | what it reads | seeds |
 //! |---|---|---|
@@ -12,7 +12,7 @@
 //! | `views` | any log, for its figures and the report | `sequence`, `document`, `netlog` |
 //!
 //! The input is the file. Seeds have at most 3.3 kB, and most less than one, so that an input takes below a millisecond; `words.dict`
-//! has the words that the readers look for. In the folder of the crate, for each target with the folders of its seeds:
+//! has the words that the readers recognize. In the folder of the crate, for each target with the folders of its seeds:
 //!
 //! ```sh
 //! mkdir -p out/sequence

@@ -1,4 +1,4 @@
-//! What is made of a log.
+//! Everything derived from a log.
 
 use crate::read::{measure, traces};
 use qlog_tools::convert::{Conversion, Cut, Part, Target};
@@ -10,7 +10,7 @@ use report::viewer::{Recording, Report, report};
 use qlog_tools::views::{missing, views};
 use std::sync::LazyLock;
 
-/// What is converted, whole or in part, can be read again.
+/// A converted log, whole or in part, can be read again.
 pub fn convert(data: &[u8]) {
     cut(data);
     for target in [Target::Current, Target::V03] {
@@ -24,7 +24,7 @@ pub fn convert(data: &[u8]) {
     }
 }
 
-/// A part is read again, and has no more than the whole.
+/// A part can be read again, and has no more than the whole.
 fn cut(data: &[u8]) {
     let cut = Cut { time_us: Some(10_000..1_000_000), streams: Some([0, 4].into()) };
     let Ok(part) = Part::survey("fuzz", data, 0, cut) else { return };
@@ -36,8 +36,8 @@ fn cut(data: &[u8]) {
     }
 }
 
-/// The order of any log can be judged, by the RFC's rules and by the schemes that it names. A scheme that it does not name is tried
-/// out on pairs of responses, which takes as long for any log.
+/// The order of any log can be judged, by the RFC's rules and by the schemes that it names. A scheme that it does not name is
+/// tested on pairs of responses, which takes equally long for any log.
 pub fn judge(data: &[u8]) {
     let Ok(traces) = traces(data, Detail::Order) else { return };
     for trace in &traces {
@@ -47,7 +47,7 @@ pub fn judge(data: &[u8]) {
     }
 }
 
-/// Any log can be measured and shown, and nothing of it becomes markup.
+/// Any log can be measured and shown, and no part of it becomes markup.
 pub fn show(data: &[u8]) {
     let Ok(traces) = traces(data, Detail::Events) else { return };
     for trace in &traces {
@@ -66,7 +66,7 @@ pub fn show(data: &[u8]) {
     assert_eq!(scripts(&report(&page)), *SCRIPTS);
 }
 
-/// What held a sender back is known once for each moment.
+/// The state that held a sender back is unique at each moment.
 fn restrain(trace: &Trace) {
     for evidence in [Evidence::All, Evidence::Calls, Evidence::Plain] {
         let Ok(restraints) = Restraints::of(trace, evidence) else { return };

@@ -12,8 +12,8 @@ pub(crate) fn traces(data: &[u8], detail: Detail) -> Result<Vec<Trace>, ReadErro
     read_traces("fuzz", data, ReadOptions { detail, vantage: None })
 }
 
-/// A log gives traces or an error in one line, the same however much of it is kept. For sums, metrics are not looked into: a damaged
-/// one is noticed only when samples are wanted.
+/// A log gives traces or a one-line error, regardless of the level of detail. For sums, metrics are not parsed: a damaged one is
+/// noticed only when samples are requested.
 pub fn log(data: &[u8]) {
     let all = traces(data, Detail::Events);
     agree(&all, &traces(data, Detail::Order));
@@ -37,14 +37,14 @@ fn agree(all: &Result<Vec<Trace>, ReadError>, some: &Result<Vec<Trace>, ReadErro
     }
 }
 
-/// What a log says with whatever detail it is read.
+/// The contents of a log that do not depend on the level of detail.
 type Told<'a> = (&'a Counts, Vec<StreamRow>, &'a [Repair], &'a Option<String>);
 
 fn told(traces: &[Trace]) -> Vec<Told<'_>> {
     traces.iter().map(|it| (&it.counts, stream_rows(it), &it.repairs[..], &it.connection)).collect()
 }
 
-/// A browser's recording is read or refused, and its order can be judged.
+/// A browser's recording is read or rejected, and its order can be judged.
 pub fn browser(data: &[u8]) {
     for trace in browser::read("fuzz", data).ok().flatten().unwrap_or_default() {
         let lint = lint(&trace, None, &Rules::Rfc9218, Allowance::default());
@@ -52,10 +52,10 @@ pub fn browser(data: &[u8]) {
     }
 }
 
-/// What the frames of a log say.
+/// Measures the frames of a log.
 pub(crate) fn measure(trace: &Trace, other: &Trace) {
     let all = Completions::new(&trace.timeline, |_| true);
-    // The log leaves out pushes that did not finish.
+    // The log omits unfinished pushes.
     assert!(all.is_err() || Completions::of_trace(trace, |_| true).is_ok());
     let summary = Summary::of(&Ends { log: trace, server: Some(other) }, None);
     assert!(!summary.sentences.is_empty());

@@ -1,5 +1,5 @@
-//! Removes what identifies people and pages: names, paths, addresses, identifiers, tokens, texts. Keeps what scheduling
-//! is judged by: sizes, times, priorities, media types, the kind of a path.
+//! Removes everything that identifies people and pages: names, paths, addresses, identifiers, tokens, texts. Keeps
+//! the data needed to judge scheduling: sizes, times, priorities, media types, the kind of a path.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ impl Anonymiser {
         }
     }
 
-    /// `/resource-3.css`: the ending tells the kind.
+    /// `/resource-3.css`: the extension shows the kind.
     fn path(&mut self, path: &str) -> String {
         let number = number(&mut self.paths, path);
         let last = path.split(['?', '#']).next().and_then(|it| it.rsplit('/').next());

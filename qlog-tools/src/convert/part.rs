@@ -18,19 +18,19 @@ use crate::trace::SignalKind;
 /// Which events to keep.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Events of this time only, in microseconds on the log's clock.
+    /// Only events in this time, in microseconds on the log's clock.
     pub time_us: Option<Range<u64>>,
-    /// Events of these streams only; events that belong to no stream are kept.
+    /// Only events of these streams; events that belong to no stream are kept.
     pub streams: Option<BTreeSet<u64>>,
 }
 
-/// A cut, and what is in it.
+/// A cut, and its contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Part {
     cut: Cut,
     /// The streams with something in it.
     streams: BTreeSet<u64>,
-    /// Push IDs of those that carry pushes.
+    /// Push IDs of its streams with pushes.
     pushes: BTreeSet<u64>,
 }
 
@@ -38,13 +38,13 @@ pub struct Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Inside,
-    /// Before it, but it describes one of its streams.
+    /// Before the part, but describing one of its streams.
     Before,
     Outside,
 }
 
 impl Part {
-    /// Reads trace `trace` (from 0) of a log to see what is in the cut.
+    /// Reads trace `trace` (from 0) of a log to determine the contents of the cut.
     pub fn survey(file: &str, input: impl Read, trace: usize, cut: Cut) -> Result<Self, ReadError> {
         let mut streams = BTreeSet::new();
         let mut pushes: BTreeMap<u64, u64> = BTreeMap::new();
@@ -68,7 +68,7 @@ impl Part {
         Ok(Self { pushes: pushes.map(|(_, push_id)| push_id).collect(), streams, cut })
     }
 
-    /// Where the event stands; frames of streams that are not in the part are taken out of it.
+    /// The event's place; removes frames of streams outside the part.
     pub(super) fn place(&self, event: &mut RawEvent) -> Place {
         let about = About::of(event);
         if self.cut.has_time(event.time_us) {
@@ -102,7 +102,7 @@ impl Cut {
         self.streams.as_ref().is_none_or(|it| it.contains(&stream))
     }
 
-    /// Takes frames of other streams out of a packet; whether it is still worth keeping.
+    /// Removes frames of other streams from a packet; returns whether it is still worth keeping.
     fn keep_frames(&self, packet: &mut Value) -> bool {
         let Some(Value::Array(frames)) = packet.get_mut("frames") else { return true };
         let before = frames.len();
@@ -111,17 +111,17 @@ impl Cut {
     }
 }
 
-/// What an event tells of.
+/// The subject of an event.
 enum About {
-    /// Several streams: its frames say which.
+    /// Several streams, according to its frames.
     Packet,
-    /// What passes on a stream.
+    /// Data on a stream.
     Stream(u64),
-    /// What a stream is: headers, priority, type.
+    /// Facts about a stream: headers, priority, type.
     Identity(u64),
-    /// What a push is.
+    /// Facts about a push.
     Push(u64),
-    /// What the connection is.
+    /// Facts about the connection.
     Connection,
     Nothing,
 }

@@ -1,4 +1,4 @@
-//! Names and fields of the two schemas that are written.
+//! Names and fields of the two output schemas.
 
 use serde_json::{Map, Value, json};
 
@@ -117,7 +117,7 @@ const CONNECTIVITY: &str = "\
     connection_started connection_closed connection_state_updated spin_bit_updated server_listening \
     connection_id_updated";
 
-/// Where draft-02 had what is now `quic:`.
+/// The categories that draft-02 used for what is now `quic:`.
 fn old_category(event: &str) -> &'static str {
     match event {
         "key_updated" | "key_discarded" => "security",
@@ -127,7 +127,7 @@ fn old_category(event: &str) -> &'static str {
     }
 }
 
-/// Numbers that drafts before 02 wrote as text, and names that have changed.
+/// Normalises numbers that drafts before 02 wrote as strings, and names that have changed.
 fn normalise(data: &mut Value, event: &str) {
     if let Value::Object(body) = data {
         rename(body, "cwnd", "congestion_window");
@@ -185,7 +185,7 @@ fn normalise_frame(frame: &mut Value) {
     }
 }
 
-/// Events that say whose doing they are: `owner` in the older schema, `initiator` in today's.
+/// Events that state which side acted: `owner` in the older schema, `initiator` in today's.
 const WITH_A_SIDE: [&str; 4] =
     ["parameters_set", "parameters_restored", "stream_type_set", "connection_closed"];
 
@@ -257,7 +257,7 @@ fn length_out_of_raw(frame: &mut Map<String, Value>) {
     }
 }
 
-/// qlog 0.1 has STREAM frames for events: each becomes a packet.
+/// Turns STREAM frames, which are events in qlog 0.1, into packets.
 fn legacy_stream(target: Target, trigger: Option<&str>, data: &Value) -> (String, Value) {
     let event = if trigger == Some("PACKET_RX") { "packet_received" } else { "packet_sent" };
     let [packet, stream, offset, length, fin] =
@@ -302,7 +302,7 @@ fn numbers(object: &mut Map<String, Value>, keys: &str) {
     }
 }
 
-/// A whole number, also one in a text.
+/// A whole number, also one in a string.
 pub(super) fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }

@@ -1,4 +1,4 @@
-//! What is written can be read again, by us and by the crate `qlog`.
+//! Converted logs can be read again, by us and by the crate `qlog`.
 
 use std::collections::BTreeSet;
 

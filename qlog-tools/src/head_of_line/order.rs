@@ -1,5 +1,5 @@
-//! The bytes that arrived, cut so that each part came in one frame and was first sent in one
-//! frame, and the order of first sending.
+//! The arrived bytes, divided so that each part arrived in one frame and was first sent in one frame, and the order of first
+//! sending.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,10 @@ use crate::assembly::Assembly;
 use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
 
-/// Bytes `[start, end)` of a stream and the frame that first had them. There are millions: 24
-/// bytes each.
+/// Bytes `[start, end)` of a stream and the first frame that had them. There are millions of these, of 24 bytes each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Atom {
-    /// Its stream, as a place in the streams.
+    /// Its stream, as an index into the streams.
     pub(super) stream: u32,
     /// As a place in the frames.
     pub(super) frame: u32,
@@ -20,20 +19,20 @@ pub(super) struct Atom {
     pub(super) end: u64,
 }
 
-/// What arrived, in two orders.
+/// The arrived parts, in two orders.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Atoms {
     /// The streams' IDs, rising.
     pub(super) streams: Vec<u64>,
     /// By stream and offset.
     pub(super) by_offset: Vec<Atom>,
-    /// The places of `by_offset` in order of first sending.
+    /// The indices into `by_offset` in order of first sending.
     pub(super) order: Vec<u32>,
-    /// Whether that order is known rather than estimated.
+    /// Whether that order is known, not estimated.
     pub(super) is_exact: bool,
 }
 
-/// Where a part stands in the order: a place, and after how many others of that place.
+/// A part's place in the order: a place, and its rank among the parts of that place.
 type Key = (u32, u32);
 
 impl Atoms {
@@ -50,18 +49,18 @@ impl Atoms {
             (streams, atoms, keys)
         });
         let mut order: Vec<u32> = (0..to_u32(atoms.len())).collect();
-        // Parts with the same key keep the order of streams and offsets, which is that of `atoms`.
+        // Parts with the same key keep the order of streams and offsets, which is the order of `atoms`.
         order.sort_unstable_by_key(|&place| (keys[place as usize], place));
         Self { streams, by_offset: atoms, order, is_exact }
     }
 }
 
-/// Places fit: a log's frames are limited to fewer, and no memory holds more.
+/// Converts an index. It fits: a log has fewer frames, and no memory holds more.
 fn to_u32(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }
 
-/// The streams, and the first frame to have each byte, by stream and offset.
+/// The streams, and the first frame that had each byte, by stream and offset.
 fn first_frames(frames: &PackedFrames) -> (Vec<u64>, Vec<Atom>) {
     let streams: BTreeSet<u64> = frames.iter().map(|(frame, _)| frame.stream).collect();
     let mut assemblies: BTreeMap<u64, (u32, Assembly)> =
@@ -78,7 +77,7 @@ fn first_frames(frames: &PackedFrames) -> (Vec<u64>, Vec<Atom>) {
     (streams.into_iter().collect(), atoms)
 }
 
-/// Cuts what arrived by what was sent. `None` if the sender's log does not have all of it.
+/// Divides the arrived parts by the sent frames. `None` if the sender's log does not have all of them.
 fn known_order(
     streams: &[u64],
     arrived: &[Atom],
@@ -106,13 +105,13 @@ fn known_order(
     Some((atoms, keys))
 }
 
-/// Which packets the frames came in.
+/// The packets of the frames.
 struct Packets<'a> {
-    /// The number of each frame's packet, or its place where the packet has no number.
+    /// The number of each frame's packet, or the frame's index if the packet has no number.
     numbers: Vec<u64>,
     /// All these numbers, rising.
     distinct: Vec<u64>,
-    /// What else came.
+    /// The other arrived packets.
     received: Option<&'a NumberRanges>,
 }
 
@@ -127,22 +126,22 @@ impl<'a> Packets<'a> {
         Self { numbers, distinct, received: arrivals.received }
     }
 
-    /// The number of the packet that a part came in.
+    /// The number of the packet in which a part arrived.
     fn number(&self, part: &Atom) -> u64 {
         self.numbers[part.frame as usize]
     }
 
-    /// How many distinct numbers are below this one.
+    /// The number of distinct packet numbers below this one.
     fn below(&self, number: u64) -> u32 {
         to_u32(self.distinct.partition_point(|it| *it < number))
     }
 
-    /// The place of a frame: after those of all packets with lower numbers.
+    /// The place of a frame: after all packets with lower numbers.
     fn key(&self, number: u64) -> Key {
         (self.below(number) + 1, 0)
     }
 
-    /// The place of what was in a packet that did not come.
+    /// The place of the contents of a missing packet.
     fn key_of_lost(&self, number: u64) -> Key {
         const AFTER_ALL: u32 = 1 << 31;
         let below = self.below(number);
@@ -153,9 +152,9 @@ impl<'a> Packets<'a> {
     }
 }
 
-/// The order by packet number, or by arrival where there is no number. A part that came in a later packet than a part behind
-/// it was sent before that part all the same. It is placed in the first packet that did not come after the packet of its
-/// predecessor in the stream, or else right after its predecessor.
+/// The order by packet number, or by arrival without numbers. A part that arrived in a later packet than a part after it was
+/// nevertheless sent before that part. It is placed in the first missing packet after its predecessor's packet, otherwise
+/// right after its predecessor.
 fn estimated_order(atoms: &[Atom], packets: &Packets<'_>) -> Vec<Key> {
     let mut keys: Vec<Key> = Vec::with_capacity(atoms.len());
     let mut earliest_behind = Vec::new();

@@ -22,7 +22,7 @@ fn of(arrived: &[(u64, u64, u64, u64)], sent: Option<&[(u64, u64, u64, u64)]>) -
     HeadOfLine::new(Arrivals { frames: &arrived, sent: sent.as_ref(), received: None })
 }
 
-/// Two streams in turn, 100 bytes a frame; the first frame of stream 4 is lost and comes last.
+/// Two streams in turn, 100 bytes per frame; the first frame of stream 4 is lost and arrives last.
 const IN_TURN: [(u64, u64, u64, u64); 4] =
     [(0, 0, 0, 100), (1, 4, 0, 100), (2, 0, 100, 100), (3, 4, 100, 100)];
 const IN_TURN_ARRIVED: [(u64, u64, u64, u64); 4] =
@@ -33,7 +33,7 @@ fn streams_in_turn_wait_for_each_other_in_one_order_only() {
     let hol = of(&IN_TURN_ARRIVED, Some(&IN_TURN));
     // Stream 4's second frame waits 17 ms for its first.
     assert_eq!(hol.intra.bytes_ms, 1700.0);
-    // In one order stream 0's second frame waits 18 ms for the lost one.
+    // In one order, stream 0's second frame waits 18 ms for the lost one.
     assert_eq!(hol.inter.bytes_ms, 1800.0);
     assert_eq!((hol.inter.delayed_share, hol.inter.p95_ms), (0.25, 18.0));
     assert_eq!(hol.largest_stack, Stack { frames: 2, bytes: 200 });
@@ -57,7 +57,7 @@ fn without_the_senders_log_a_hole_filler_is_placed_after_its_predecessor() {
     let hol = of(&arrived, None);
     assert!(!hol.is_exact);
     assert_eq!(hol.intra.bytes_ms, 1700.0);
-    // Both frames of stream 0 are taken to have been sent after the lost one: 19 + 18 ms.
+    // Both frames of stream 0 are assumed to have been sent after the lost one: 19 + 18 ms.
     assert_eq!(hol.inter.bytes_ms, 3700.0);
 }
 
@@ -71,7 +71,7 @@ fn packet_numbers_tell_what_was_overtaken() {
 
 #[test]
 fn a_packet_that_did_not_come_had_what_fills_the_hole() {
-    // Packets 1 to 5 in turn; packet 4 with the second frame of stream 4 is lost, and comes again in packet 7.
+    // Packets 1 to 5 in turn; packet 4, with the second frame of stream 4, is lost, and arrives again in packet 7.
     let arrived = frames(&[
         (10, 0, 0, 100),
         (11, 4, 0, 100),
@@ -90,9 +90,9 @@ fn a_packet_that_did_not_come_had_what_fills_the_hole() {
         let hol = HeadOfLine::new(Arrivals { frames: &packed, sent: None, received });
         (hol.intra.bytes_ms, hol.inter.bytes_ms)
     };
-    // The frames of packets 5 and 6 wait for packet 4 in one order, that of packet 6 in its stream as well.
+    // In one order, the frames of packets 5 and 6 wait for packet 4; the frame of packet 6 also waits in its stream.
     assert_eq!(inter(Some(&received)), (1500.0, 1600.0));
-    // Right after packet 2: the frame of packet 3 is taken to wait, too.
+    // Right after packet 2: the frame of packet 3 is assumed to wait, too.
     assert_eq!(inter(None), (1500.0, 1600.0 + 1800.0));
 }
 
@@ -122,14 +122,14 @@ fn first_frames(frames: &[StreamFrame]) -> BTreeMap<u64, Vec<Option<usize>>> {
     first
 }
 
-/// Where a byte stands in the order of transmission.
+/// The place of a byte in the order of transmission.
 type Standing = (u64, u64, u64, usize);
 
 /// Byte by byte: (intra, inter) in byte microseconds.
 fn plain_rule(arrived: &[StreamFrame], sent: &[StreamFrame]) -> (u128, u128) {
     let order = first_frames(sent);
     let time = |place: usize| arrived[place].time_us;
-    // Where a byte stands in the order, and the arrivals that brought and delivered it.
+    // The place of a byte in the order, and the arrivals that brought and delivered it.
     let mut bytes: Vec<(Standing, usize, usize)> = Vec::new();
     for (stream, arrivals) in first_frames(arrived) {
         let order = order.get(&stream).map_or(&[][..], Vec::as_slice);
@@ -212,13 +212,13 @@ fn the_samples_agree_with_the_plain_rule_and_show_the_papers_contrast() {
         let hol = HeadOfLine::new(Arrivals::of(&client, sent));
         share.insert(pair, hol.inter.mean_ms / (hol.intra.mean_ms + hol.inter.mean_ms));
     }
-    // Streams in turn profit from independent streams; one stream after the other blocks itself.
+    // Streams in turn profit from independent streams; sequential streams block themselves.
     assert!(share["aio_reorder_prio"] > 0.9 && share["aio_noloss"] > 0.9, "{share:?}");
     assert!(share["quiche_loss"] < 0.1 && share["ngtcp2_loss"] < 0.1, "{share:?}");
 }
 
-/// How far the estimate of what one order would add is from the exact value, in percent of it: without and with the numbers of
-/// lost packets.
+/// The error of the estimated effect of one order, in percent of the exact value: without and with the numbers of lost
+/// packets.
 fn errors(pair: &str, ending: &str) -> Option<[f64; 2]> {
     let [client, server] =
         ["client", "server"].map(|end| sample(&format!("{pair}_{end}.{ending}.gz")));

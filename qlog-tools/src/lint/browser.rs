@@ -1,8 +1,8 @@
 //! A browser's recording as a client's log: HAR files and DevTools logs.
 //!
-//! Browsers record no packets. A DevTools log says when bytes of a response came. A HAR file only says from
-//! when to when, so its bytes are spread evenly over that time. Priorities are the `priority` fields of requests, or
-//! Chromium's five, which it sends as urgencies 0 to 4 and without `i`, so only urgencies are judged.
+//! Browsers do not record packets. A DevTools log states when bytes of a response arrived. A HAR file only states
+//! the beginning and the end, so its bytes are spread evenly over that time. Priorities are the `priority` fields of
+//! requests, or Chromium's five, which it sends as urgencies 0 to 4 and without `i`, so only urgencies are judged.
 
 use std::collections::BTreeMap;
 
@@ -21,14 +21,14 @@ pub use captures::{FILE_BYTES_MAX as BYTES_MAX, json_text};
 /// Most requests that are judged.
 pub const REQUESTS_MAX: usize = 10_000;
 
-/// Most bytes of a response; a file that states more is damaged.
+/// The most bytes of a response; a file that states more is damaged.
 const RESPONSE_BYTES_MAX: u64 = 1 << 40;
-/// Parts in which a response of a HAR file is taken to come, at least 1000 bytes each.
+/// The assumed number of parts of a HAR file's response, of at least 1000 bytes each.
 const PARTS_MAX: u64 = 100;
 
 /// More than [`REQUESTS_MAX`] requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("more than {REQUESTS_MAX} requests: no page load has so many")]
+#[error("more than {REQUESTS_MAX} requests: no page load has that many")]
 pub struct TooManyRequests;
 
 /// One trace for each HTTP/3 or HTTP/2 connection in `json`, or an empty trace if there is none. `None` if it
@@ -57,11 +57,11 @@ pub fn read(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, TooManyReques
     Ok(Some(traces))
 }
 
-/// A response over a connection that others share.
+/// A response over a shared connection.
 struct Exchange<'a> {
     fetch: &'a Fetch,
     sent_us: u64,
-    /// When bytes came, and how many.
+    /// When bytes arrived, and how many.
     arrivals: Vec<(u64, u64)>,
 }
 
@@ -79,7 +79,7 @@ fn exchange(fetch: &Fetch) -> Option<Exchange<'_>> {
     (!arrivals.is_empty()).then_some(Exchange { fetch, sent_us, arrivals })
 }
 
-/// The bytes of a response, spread over the time in which it came.
+/// The bytes of a response, spread over its duration.
 fn evenly(fetch: &Fetch, sent_us: u64) -> Vec<(u64, u64)> {
     let first_us = sent_us + us(fetch.wait_ms.unwrap_or_default());
     let receive_us = us(fetch.receive_ms.unwrap_or_default());
@@ -132,12 +132,12 @@ fn trace(file: &str, format: &str, connection: &str, mut exchanges: Vec<Exchange
     trace
 }
 
-/// Why JSON that begins like a HAR file is not one.
+/// Why JSON that begins like a HAR file is not valid.
 pub fn har_error(json: &[u8]) -> Option<String> {
     read_har(json).err()
 }
 
-/// The `priority` field of a request and the browser's own later priorities; without a field, its first one too.
+/// The `priority` field of a request and the browser's own later priorities; without a field, also its first one.
 fn signals(exchange: &Exchange<'_>, element: u64) -> Vec<PrioritySignal> {
     let Fetch { priority_field, priorities, .. } = exchange.fetch;
     let mut signals = Vec::new();
@@ -171,7 +171,7 @@ mod tests {
     use super::super::{Allowance, Rules, lint};
     use super::*;
 
-    /// A large image under way, and a stylesheet that is asked for at 200 ms and comes last, or at once.
+    /// A large image in progress, and a stylesheet that is requested at 200 ms and arrives last, or at once.
     fn devtools(stylesheet_ms: u64) -> String {
         let mut events = Vec::new();
         for (id, at, priority) in [("image", 0.0, "Low"), ("css", 0.2, "VeryHigh")] {

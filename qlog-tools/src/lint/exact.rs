@@ -1,4 +1,4 @@
-//! The story as our server's scheduler lived it.
+//! The exact story, from our server's scheduler.
 
 use schedulers::Call;
 
@@ -6,14 +6,14 @@ use super::observed::header_signals;
 use super::story::{Event, Story, What};
 use crate::trace::{SchedulerCall, Trace};
 
-/// `None` for a log without calls of a scheduler. `scheme`: the name of the scheme that it is held against, if any.
+/// `None` for a log without scheduler calls. `scheme`: the name of the scheme to judge by, if any.
 pub(super) fn story(trace: &Trace, client: Option<&Trace>, scheme: Option<&str>) -> Option<Story> {
     if trace.scheduler_calls().is_empty() {
         return None;
     }
     let mut events = events(trace.scheduler_calls());
-    // A server that ignores signals tells its scheduler of none; the client gave them all the same. Its own scheme is not
-    // held against them.
+    // A server that ignores signals passes none to its scheduler, although the client sent them. Its own scheme is not
+    // judged by them.
     let is_own = scheme.is_some_and(|name| named(trace).contains(&name));
     let has_signals = events.iter().any(|it| matches!(it.what.call(), Some(Call::Signal(_))));
     if !is_own && !has_signals {
@@ -29,7 +29,7 @@ pub(super) fn story(trace: &Trace, client: Option<&Trace>, scheme: Option<&str>)
     })
 }
 
-/// The schemes that the log names, in the order in which they took over.
+/// The schemes in the log, in the order in which they took over.
 pub(super) fn named(trace: &Trace) -> Vec<&str> {
     let mut schemes = Vec::new();
     for call in trace.scheduler_calls() {
@@ -40,8 +40,8 @@ pub(super) fn named(trace: &Trace) -> Vec<&str> {
     schemes
 }
 
-/// The calls as events. Bytes that were sent without the scheduler having been asked before fill up a packet that the
-/// window had cut short: they are charged, and no decision.
+/// The calls as events. Bytes that were sent without asking the scheduler first fill up a packet that the window had cut
+/// short: they are charged, but are not a decision.
 fn events(calls: &[SchedulerCall]) -> Vec<Event> {
     let mut picked = None;
     let mut events = Vec::with_capacity(calls.len());

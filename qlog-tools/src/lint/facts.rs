@@ -1,17 +1,18 @@
-//! Finds facts that a scheme orders by and a log does not contain.
+//! Finds facts that affect a scheme's order but are missing in a log.
 //!
-//! Schemes may place a response by facts of its page: whether it is above the fold, in the head. Only our server's log
-//! has them. Whether a scheme cares is tried out: two responses that differ in one fact alone.
+//! Schemes may place a response by facts about its page: whether it is above the fold, or in the head. Only our
+//! server's log has them. To find out whether a scheme uses a fact, it orders two responses that differ only in that
+//! fact.
 
 use schedulers::{Call, FACTS, Fact, Kind, Resource, Scheduler, Scheme, Signal, StreamId};
 
 use super::story::Story;
 
-/// Bytes of a packet, and how many packets tell an order.
+/// Bytes of a packet, and how many packets show an order.
 const PACKET_BYTES: u64 = 1300;
 const PACKETS: usize = 12;
 
-/// Something that a scheme may order by and that a log may not tell.
+/// A fact that may affect a scheme's order and be missing in a log.
 #[derive(Clone, Copy)]
 enum Unknown {
     Place,
@@ -40,7 +41,7 @@ impl Unknown {
         }
     }
 
-    /// Whether the scheme orders the pair otherwise when this changes in one of the two.
+    /// Whether the scheme orders the pair differently when this changes in one of the two.
     fn matters(self, none: [Resource; 2], scheme: &Scheme, is_signalled: bool) -> bool {
         let mut both = none;
         for resource in &mut both {
@@ -61,7 +62,7 @@ impl Unknown {
     }
 }
 
-/// What `scheme` orders the story's responses by and the story does not have, if anything.
+/// The first fact that affects `scheme`'s order of the story's responses and that the story lacks, if any.
 pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
     if story.is_exact {
         return None;
@@ -84,15 +85,14 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
     }
     (!lacks.is_empty()).then(|| {
         format!(
-            "{} orders by what this log does not tell of each response ({}); give the log of the utmost server that sent them, \
-             which does, or judge by RFC 9218 (without --scheme)",
+            "{} orders by facts that this log does not have for each response ({}); give the log of the utmost server that sent them, which does, or judge by RFC 9218 (without --scheme)",
             scheme.name,
             lacks.join(", ")
         )
     })
 }
 
-/// The kinds of the responses; where they are not known, all.
+/// The kinds of the responses; if unknown, all kinds.
 fn kinds(story: &Story) -> Vec<Kind> {
     if !story.has_kinds {
         return Kind::ALL.to_vec();
@@ -106,7 +106,7 @@ fn kinds(story: &Story) -> Vec<Kind> {
     Kind::ALL.into_iter().filter(|kind| opened.contains(kind)).collect()
 }
 
-/// The response that is sent first of two that are ready from the start; no scheduler, no order.
+/// Which of two responses that are ready from the start is sent first; `None` without a scheduler.
 fn order(scheme: &Scheme, pair: [Resource; 2], is_signalled: bool) -> Vec<Option<StreamId>> {
     let Ok(mut scheduler) = Scheduler::build(scheme) else { return Vec::new() };
     let streams = [StreamId(0), StreamId(4)];

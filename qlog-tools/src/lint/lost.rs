@@ -1,19 +1,20 @@
-//! What a client did not get: the numbers that lack among the packets that came to it.
+//! Losses in a client's log: the missing numbers among its arrived packets.
 
 use crate::trace::{Trace, Vantage};
 
-/// Packets that did not come.
+/// Packets that did not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Loss {
-    /// When the last before them had come.
+    /// When the last packet before them arrived.
     pub(super) time_us: u64,
-    /// How many first transmissions had come by then.
+    /// The number of first transmissions that had arrived by then.
     pub(super) after: u64,
-    /// As many bytes as they may have had, but for those that are known to lack.
+    /// The most bytes that they may have had, without the bytes known to be missing.
     pub(super) bytes: u64,
 }
 
-/// A hole of so many bytes in a stream, which it left behind when it went on, was in one of these.
+/// Attributes a hole of this size, which a stream left behind when it continued, to one of these
+/// losses.
 pub(super) fn account(losses: &mut [Loss], mut hole_bytes: u64) {
     for loss in losses {
         if hole_bytes == 0 {
@@ -25,16 +26,16 @@ pub(super) fn account(losses: &mut [Loss], mut hole_bytes: u64) {
     }
 }
 
-/// A gap in the numbers of packets.
+/// A gap in the packet numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gap {
-    /// The number of the first packet that came after it.
+    /// The number of the first packet after it.
     pub(super) before: u64,
-    /// As many bytes as fit into what lacks.
+    /// The most bytes that fit into the missing packets.
     pub(super) bytes: u64,
 }
 
-/// In order; none in a server's log, which tells what it sent.
+/// The gaps in order; empty for a server's log, which records what it sent.
 pub(super) fn gaps(trace: &Trace) -> Vec<Gap> {
     if trace.vantage == Vantage::Server {
         return Vec::new();

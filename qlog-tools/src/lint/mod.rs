@@ -1,8 +1,8 @@
-//! Which packets broke the order that RFC 9218 recommends, or that a scheme prescribes?
+//! Which packets violated the order that RFC 9218 recommends, or that a scheme prescribes?
 //!
-//! A log becomes a [`story::Story`]: which responses were asked for, signalled, ready and sent, in order. Our
-//! server's logs tell it exactly (`utmost:scheduler`); of other logs it is inferred, and where a server may have had
-//! nothing to send it is not accused (`observed.rs` says how). Retransmissions are never judged.
+//! A log becomes a [`story::Story`]: which responses were requested, signalled, ready and sent, in order. Our
+//! server's logs record it exactly (`utmost:scheduler`); for other logs it is inferred, and a server that may have
+//! had nothing to send is not blamed (`observed.rs` explains how). Retransmissions are never judged.
 
 pub mod browser;
 mod exact;
@@ -23,8 +23,8 @@ use story::Story;
 /// The rules that judge a log.
 #[derive(Debug, Clone)]
 pub enum Rules<'a> {
-    /// The schedulers of the schemes that the log names, each from when on it orders; RFC 9218, section 10, when it
-    /// names none.
+    /// The schedulers of the schemes that the log names, each from its start; RFC 9218, section 10, if it names
+    /// none.
     Named,
     /// RFC 9218, section 10.
     Rfc9218,
@@ -35,14 +35,14 @@ pub enum Rules<'a> {
 /// The tolerance of the judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
-    /// A response counts as ready this long after its request came, unless the log says more.
+    /// A response counts as ready this long after its request arrived, unless the log shows more.
     pub think_us: u64,
     /// Packets that may be on their way out when something more urgent becomes ready.
     pub packets: u64,
 }
 
 impl Default for Allowance {
-    /// 10 ms, and as many packets as a sender may hand to the system at once.
+    /// 10 ms, and the number of packets that a sender may pass to the system at once.
     fn default() -> Self {
         Self { think_us: 10_000, packets: 10 }
     }
@@ -51,22 +51,23 @@ impl Default for Allowance {
 /// The result of a judgement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lint {
-    /// In order; each is one packet. Of very many the first.
+    /// In order, one for each packet. If there are very many, the first ones.
     pub violations: Vec<Violation>,
-    /// How many there are in all.
+    /// The total number.
     pub packets_broken: u64,
-    /// Bytes that went while a stream that the rules put before waited: of each packet, those of its first stream.
+    /// Bytes that were sent while a stream with precedence waited: for each packet, the streams with precedence
+    /// over its first stream.
     pub inversion_bytes: u64,
-    /// Packets that were judged: those with bytes of responses that had not been sent before.
+    /// Packets that were judged: packets with response bytes that had not been sent before.
     pub packets_checked: u64,
-    /// The part that the log lacks, when it cannot be judged.
+    /// The missing part of the log, if it cannot be judged.
     pub cannot_judge: Option<String>,
     /// The basis of the judgement.
     pub basis: String,
 }
 
 impl Lint {
-    /// Counts a packet that broke the rules.
+    /// Counts a packet that violated the rules.
     fn add(&mut self, bytes: u64, violation: impl FnOnce() -> Violation) {
         self.packets_broken += 1;
         self.inversion_bytes = self.inversion_bytes.saturating_add(bytes);
@@ -76,22 +77,22 @@ impl Lint {
     }
 }
 
-/// One packet that should not have gone then.
+/// A packet that should not have been sent at that moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// When it went, on the log's clock.
+    /// When it was sent, on the log's clock.
     pub time_us: u64,
     /// The stream whose bytes it had.
     pub stream: u64,
-    /// The stream whose bytes should have gone.
+    /// The stream whose bytes should have been sent.
     pub expected_stream: u64,
     /// Its bytes.
     pub bytes: u64,
-    /// Which rule it breaks, with the values.
+    /// The violated rule, with the values.
     pub rule: String,
 }
 
-/// Judges `trace`; `client` is the log of the other end of a server's connection, for what the server's lacks.
+/// Judges `trace`; `client` is the other end's log for a server's connection, for facts that the server's lacks.
 pub fn lint(
     trace: &Trace,
     client: Option<&Trace>,
@@ -142,7 +143,7 @@ fn judge(story: &Story, rules: &Rules<'_>, named: &[&str], allowance: Allowance)
     }
 }
 
-/// The schemes that order, one after another, each once in a row.
+/// The schemes in order, without consecutive duplicates.
 fn names(schemes: &[&str]) -> String {
     let mut names = schemes.to_vec();
     names.dedup();

@@ -1,12 +1,12 @@
-//! The story as a log of any stack lets one infer it.
+//! Infers the story from a log of any stack.
 //!
-//! What goes out is known: the first transmission of each byte, in the order of sending. What could have gone is not
-//! logged, so a response counts as ready only when it is hard to explain otherwise: some time after its request came
-//! (`Allowance::think_us`; in a client's log also a round trip), not before the server has last been idle without
-//! sending it, and not while it pauses in the middle, as one does that waits for its application or for flow control.
-//! Whose packet another filled up had run dry; and whose last bytes may have been in packets that the client did not get
-//! may have been done: until they send again nobody is blamed for not sending them. A server's log that says when its
-//! application wrote which bytes (`written.rs`) leaves nothing of this to be inferred but pauses.
+//! The sent data is known: the first transmission of each byte, in the order of sending. Data that could have been sent is
+//! not logged, so a response counts as ready only in clear cases: some time after its request arrived
+//! (`Allowance::think_us`; in a client's log also a round trip), not before the server was last idle without sending it,
+//! and not during a pause, as when it waits for its application or for flow control. A stream whose packet was filled up by
+//! another had run dry, and a stream whose last bytes may have been in lost packets may have been complete: neither is
+//! expected to send until it sends again. If a server's log records when its application wrote which bytes (`written.rs`),
+//! only pauses remain to be inferred.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ use crate::assembly::StreamFrame;
 use crate::saturating_cast::to_u64;
 use crate::trace::{PrioritySignal, SignalKind, Trace, Vantage};
 
-/// A response has begun when this many bytes went: its header alone does not show that its body was ready.
+/// A response has begun when this many bytes were sent: its header alone does not show that its body was ready.
 const BEGUN_BYTES: u64 = 2000;
-/// A round trip, when the log has none.
+/// The assumed round trip if the log has none.
 const RTT_US: u64 = 100_000;
 
-/// What `trace` tells, and `client` of the other end; an error says what is lacking.
+/// The story from `trace`, and from the other end's log `client`; an error names what is missing.
 pub(super) fn story(
     trace: &Trace,
     client: Option<&Trace>,
@@ -44,16 +44,16 @@ pub(super) fn story(
         return Err(lacks.to_owned());
     }
     let rtt_us = rtt_us(trace);
-    // In a client's log what comes within a round trip of a request was under way.
+    // In a client's log, data that arrives within a round trip of a request was in flight.
     let grace_us = if is_server { allowance.think_us } else { allowance.think_us + rtt_us };
     let gap_us = 3 * rtt_us.max(grace_us);
     let idle = idle(&sendings, gap_us);
     let has_kinds = has_kinds(trace, &sendings);
-    // What is known at an instant comes before what is sent then; what is sent, in its order.
+    // At one instant, new knowledge precedes sending; sending keeps its order.
     let mut events: Vec<(u64, Event)> = Vec::new();
     for (place, transfer) in trace.timeline.transfers.iter().enumerate() {
         let stream = StreamId(transfer.stream);
-        // Taken out, so that only one of both forms of its packets stays in memory.
+        // Removed, so that only one of the two forms of its packets stays in memory.
         let Some(sent) = sendings.remove(&transfer.stream) else { continue };
         let mime = trace.details.get(place).and_then(|it| it.content_type.as_deref());
         let resource = Resource {
@@ -88,7 +88,7 @@ pub(super) fn story(
     })
 }
 
-/// What the story assumes.
+/// The assumptions of the story.
 fn basis(trace: &Trace, rtt_us: u64, allowance: Allowance) -> String {
     let is_server = trace.vantage == Vantage::Server;
     let side = if is_server { "server" } else { "client" };
@@ -108,7 +108,7 @@ fn basis(trace: &Trace, rtt_us: u64, allowance: Allowance) -> String {
     )
 }
 
-/// Whether the log says of each response that was sent what it is.
+/// Whether the log has the kind of each response that was sent.
 fn has_kinds(trace: &Trace, sendings: &BTreeMap<u64, Sending>) -> bool {
     trace.timeline.transfers.iter().enumerate().all(|(place, transfer)| {
         let details = trace.details.get(place);
@@ -129,9 +129,9 @@ struct Sent {
     bytes: u64,
     /// The rest of a packet that another frame began.
     fills_up: bool,
-    /// Another stream filled up its packet: it had no more data then.
+    /// Another stream filled up its packet: this one had no more data then.
     runs_dry: bool,
-    /// Its place among the first transmissions of all streams, from 1.
+    /// Its rank among the first transmissions of all streams, from 1.
     place: u64,
 }
 
@@ -140,8 +140,8 @@ impl Sending {
         self.packets.first().map_or(u64::MAX, |packet| packet.time_us)
     }
 
-    /// The stream's packets, and its ready times from `ready_us` on: until it pauses for longer than `lapse_us`. Each has a
-    /// place among events of the same time: twice the packet's place, plus one for an event after the packet.
+    /// The stream's packets, and its ready times from `ready_us` on, up to a pause longer than `lapse_us`. Each has a rank
+    /// among events of the same time: twice the packet's rank, plus one for an event after the packet.
     fn events(&self, stream: StreamId, ready_us: u64, lapse_us: u64) -> Vec<(u64, Event)> {
         let mut events = vec![(0, Event::ready(stream, ready_us, true))];
         let (mut sum, mut before_us, mut before) = (0_u64, ready_us, 0);
@@ -167,8 +167,8 @@ impl Sending {
         events
     }
 
-    /// From which losses on all that was left of it may have been in lost packets: when no more was left than was lost
-    /// since it last sent, and it came within `soon_us` of the loss, as what is sent again does.
+    /// The losses from which on its rest may have been in lost packets: no more remained than was lost since it last sent,
+    /// and the rest arrived within `soon_us` of the loss, like a retransmission.
     fn doubts(&self, stream: StreamId, losses: &[Loss], soon_us: u64) -> Vec<(u64, Event)> {
         let all = self.packets.iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
         let (mut left, mut before) = (all, 0);
@@ -195,10 +195,10 @@ impl Sending {
     }
 }
 
-/// The first transmissions of each response. In a client's log packets come in the order of sending when put in
-/// the order of their numbers; each has the time of the latest that had come by then.
+/// The first transmissions of each response. In a client's log, packets are put in the order of sending by their numbers;
+/// each gets the time of the latest arrival so far.
 ///
-/// With them what the client did not get.
+/// Also returns what the client did not get.
 fn sendings(trace: &Trace) -> Result<(BTreeMap<u64, Sending>, Vec<Loss>), String> {
     let mut sendings: BTreeMap<u64, Sending> = BTreeMap::new();
     let mut farthest: BTreeMap<u64, u64> = BTreeMap::new();
@@ -221,7 +221,7 @@ fn sendings(trace: &Trace) -> Result<(BTreeMap<u64, Sending>, Vec<Loss>), String
             let from = lost.partition_point(|it| it.after < since);
             account(&mut lost[from..], frame.offset.saturating_sub(*farthest));
             place += 1;
-            // What had data came first; who fills up the rest of its packet was not preferred to it.
+            // The stream with data comes first; a stream that fills up the rest of its packet was not preferred to it.
             let fills_up = packet.is_some() && packet == last_packet;
             last_packet = packet;
             let bytes = end - *farthest;
@@ -250,7 +250,7 @@ fn in_order_of_sending(trace: &Trace) -> Result<Frames<'_>, String> {
         return Ok(Box::new(frames));
     }
     let mut known = None;
-    // A frame that came on another connection has no packet here: it stands where it came.
+    // A frame that arrived on another connection has no packet here: it keeps its place of arrival.
     let mut frames: Vec<(StreamFrame, Option<u64>)> = frames
         .map(|(frame, number)| {
             known = number.or(known);
@@ -258,16 +258,14 @@ fn in_order_of_sending(trace: &Trace) -> Result<Frames<'_>, String> {
         })
         .collect();
     if frames.iter().any(|(_, number)| number.is_none()) {
-        return Err(
-            "a client's log without packet numbers does not tell in which order the server sent"
-                .to_owned(),
-        );
+        return Err("a client's log without packet numbers does not show the server's send order"
+            .to_owned());
     }
     frames.sort_by_key(|it| it.1);
     Ok(Box::new(frames.into_iter()))
 }
 
-/// The stretches longer than `gap_us` in which nothing was sent.
+/// The intervals longer than `gap_us` in which nothing was sent.
 fn idle(sendings: &BTreeMap<u64, Sending>, gap_us: u64) -> Vec<(u64, u64)> {
     let mut times: Vec<u64> =
         sendings.values().flat_map(|it| &it.packets).map(|packet| packet.time_us).collect();
@@ -279,24 +277,23 @@ fn idle(sendings: &BTreeMap<u64, Sending>, gap_us: u64) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// When the server was last idle though this response had been asked for and not begun: just after the packet that
-/// ended it, for that was not this response's.
+/// When the server was last idle although this response had been requested and not begun: just after the packet that ended
+/// the idle time, which was not this response's.
 fn last_idle_us(idle: &[(u64, u64)], asked_us: u64, first_us: u64, gap_us: u64) -> Option<u64> {
     let ends_before = idle.partition_point(|gap| gap.1 <= first_us);
     let gap = idle[..ends_before].last()?;
     (gap.1.saturating_sub(gap.0.max(asked_us)) > gap_us).then_some(gap.1.saturating_add(1))
 }
 
-/// The longest round trip that the log measured: what may be under way, queues included.
+/// The longest measured round trip in the log: the limit of data in flight, queues included.
 fn rtt_us(trace: &Trace) -> u64 {
-    // Before the first measurement stacks log a guess as their smoothed value.
+    // Before the first measurement, stacks log a guess as their smoothed value.
     let longest = trace.recovery.as_ref().map(|it| it.longest_rtt);
     let milliseconds = longest.and_then(|it| it.latest_ms.or(it.smoothed_ms));
     milliseconds.map_or(RTT_US, |it| to_u64(it.clamp(0.0, 60_000.0) * 1000.0))
 }
 
-/// What was said of priorities, at the time when the server could know it: from its own log, or else from its
-/// client's.
+/// The priority signals, at the time when the server could know them: from its own log, otherwise from its client's.
 pub(super) fn header_signals(trace: &Trace, client: Option<&Trace>) -> Vec<Event> {
     let mut spoken: Vec<(u64, &PrioritySignal)> =
         trace.signals.iter().map(|signal| (signal.time_us, signal)).collect();
@@ -310,13 +307,13 @@ pub(super) fn header_signals(trace: &Trace, client: Option<&Trace>) -> Vec<Event
     let mut events = Vec::new();
     spoken.sort_by_key(|it| it.0);
     for (time_us, signal) in spoken {
-        // A malformed field says nothing (RFC 8941, section 4.2).
+        // A malformed field is ignored (RFC 8941, section 4.2).
         let said = Priority::parse(signal.value.as_bytes()).unwrap_or_default();
         let placed = match signal.how {
             SignalKind::PushUpdate => continue,
-            // An update overrides the header, even when that comes later (RFC 9218, section 7).
+            // An update overrides the header, even if that arrives later (RFC 9218, section 7).
             SignalKind::Request if updated.contains(&signal.element) => continue,
-            // A response changes only the members that it names (section 8); elsewhere a missing one is the default.
+            // A response changes only the members that it names (section 8); elsewhere, a missing one means the default.
             SignalKind::Response => {
                 known.get(&signal.element).copied().unwrap_or_default().overridden_by(said)
             }
@@ -337,7 +334,7 @@ pub(super) fn header_signals(trace: &Trace, client: Option<&Trace>) -> Vec<Event
     events
 }
 
-/// When the server got what its client said: that a client's request came to it tells how the clocks differ.
+/// When the server got a client's signal: the arrival of the client's request shows the difference of the clocks.
 fn on_server(trace: &Trace, client: &Trace, signal: &PrioritySignal) -> u64 {
     if signal.how == SignalKind::Request
         && let Some(asked_us) = requested_us(trace, signal.element)

@@ -1,4 +1,4 @@
-//! A scheme's scheduler is told what happened, and asked before each packet who is next.
+//! Replays events to a scheme's scheduler, and compares its choice before each packet.
 
 use std::collections::BTreeSet;
 
@@ -7,21 +7,21 @@ use schedulers::{Call, Scheduler, Scheme, StreamId, find_page_scheme};
 use super::story::{Story, What};
 use super::{Allowance, Lint, Violation};
 
-/// Holds the story against `scheme`, or else against the schemes that the log names.
+/// Judges the story by `scheme`, otherwise by the schemes that the log names.
 pub(super) fn judge(
     story: &Story,
     scheme: Option<&Scheme>,
     allowance: Allowance,
 ) -> Result<Lint, String> {
     let mut judge = Judge {
-        // What is inferred is off by what a sender hands to the system at once.
+        // Inferred stories are imprecise by what a sender passes to the system at once.
         grace: if story.is_exact { 0 } else { allowance.packets },
         ordering: scheme.map(built).transpose()?,
         ..Judge::default()
     };
     for event in &story.events {
         match event.what.call() {
-            // Another scheduler orders from now on; what is under way is told to it by the calls that follow.
+            // Another scheduler takes over; the following calls tell it about responses in progress.
             Some(Call::Start { scheme: own, in_group }) => {
                 let ordering = match scheme {
                     Some(scheme) => built(scheme),
@@ -69,8 +69,7 @@ impl Judge {
     fn event(&mut self, time_us: u64, what: &What) -> Result<(), String> {
         let Some((_, scheduler)) = &mut self.ordering else {
             return Err(
-                "the log does not say from its start which scheme orders: name it (--scheme)"
-                    .to_owned(),
+                "the log does not name its scheme from the start: name it (--scheme)".to_owned()
             );
         };
         match *what {
@@ -113,7 +112,7 @@ impl Judge {
     }
 }
 
-/// For how many packets in a row a stream has been next without being sent.
+/// The number of consecutive packets for which a stream has been next without being sent.
 #[derive(Default)]
 struct Overdue {
     stream: Option<StreamId>,

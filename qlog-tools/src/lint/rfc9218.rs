@@ -1,5 +1,6 @@
-//! RFC 9218, section 10: the lowest urgency number goes first; of equal urgency, responses that are not incremental
-//! go one after another in the order of their streams, and incremental ones share. Of a mix of both it says nothing.
+//! RFC 9218, section 10: the lowest urgency number goes first; of equal urgency, non-incremental responses go one
+//! after another in the order of their streams, and incremental ones share. It does not define the order of a mix of
+//! both.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use schedulers::{Call, Signal, StreamId};
 use super::story::{Event, Story, What};
 use super::{Allowance, Lint, Violation};
 
-/// RFC 9218 says that incremental responses share, not how finely: so many bytes in a row are still sharing.
+/// RFC 9218 states that incremental responses share, but not how finely: this many consecutive bytes still count as
+/// sharing.
 const SHARE_BYTES: u64 = 65_536;
 const URGENCY: u8 = 3;
 
@@ -25,7 +27,7 @@ pub(super) fn judge(story: &Story, allowance: Allowance) -> Lint {
 #[derive(Default)]
 struct Judge {
     streams: BTreeMap<StreamId, State>,
-    /// The stream that sent last, and how many bytes in a row.
+    /// The stream that sent last, and its number of consecutive bytes.
     row: Option<(StreamId, u64)>,
     grace: u64,
     has_urgencies_only: bool,
@@ -36,9 +38,9 @@ struct State {
     urgency: u8,
     incremental: bool,
     is_ready: bool,
-    /// Whether it may have nothing to send though it is ready.
+    /// Whether it may have nothing to send although it is ready.
     is_doubtful: bool,
-    /// Packets of all since it became ready, or was placed anew.
+    /// Packets of all streams since it became ready, or was placed again.
     packets_since: u64,
 }
 
@@ -53,7 +55,7 @@ impl Judge {
         match event.what {
             What::Call(ref call) => self.call(call),
             What::Doubtful(stream) => self.state(stream).is_doubtful = true,
-            // Whose bytes fill up a packet gets some.
+            // A stream that fills up a packet gets these bytes.
             What::ToppedUp(stream, bytes) => {
                 self.state(stream).is_doubtful = false;
                 if self.row.is_some_and(|(last, _)| last != stream) {

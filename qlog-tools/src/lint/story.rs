@@ -1,4 +1,4 @@
-//! The facts that a judge needs, in order: who could send, and who did.
+//! The facts for a judge, in order: which streams could send, and which did.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use schedulers::{Call, Signal, StreamId};
 pub(super) struct Story {
     /// In order.
     pub(super) events: Vec<Event>,
-    /// Where it comes from, and what it assumes.
+    /// Its source, and its assumptions.
     pub(super) basis: String,
-    /// Whether readiness is known rather than inferred.
+    /// Whether readiness is known, not inferred.
     pub(super) is_exact: bool,
-    /// Whether the log tells urgencies only, and not what is incremental.
+    /// Whether the log has only urgencies, and not which responses are incremental.
     pub(super) has_urgencies_only: bool,
     /// Whether the kind of each response is known.
     pub(super) has_kinds: bool,
@@ -41,25 +41,26 @@ impl Event {
     }
 }
 
-/// What is frequent stands in the event itself, because a log may have millions.
+/// Frequent events are stored inline, because a log may have millions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
-    /// A packet that was decided on: it took bytes that had not been sent before.
+    /// A packet that was a decision: it took bytes that had not been sent before.
     Sent(StreamId, u64),
     /// The stream can send, or cannot.
     Ready(StreamId, bool),
     /// The stream ends.
     Closed(StreamId),
-    /// Anything else that a scheduler is told.
+    /// Any other scheduler call.
     Call(Box<Call>),
-    /// A packet that had been decided on was filled up, with more of the same stream or with another's: not a decision.
+    /// A packet was filled up with more of the same stream or with another's: not a decision.
     ToppedUp(StreamId, u64),
-    /// It may have had nothing to send from now on, until it sends again: nobody is blamed for not sending it.
+    /// It may have nothing to send from now on, until it sends again: not sending it does not violate
+    /// the rules.
     Doubtful(StreamId),
 }
 
 impl What {
-    /// A call that a scheduler was told.
+    /// A scheduler call.
     pub(super) fn of(call: &Call) -> Self {
         match *call {
             Call::Sent(stream, bytes) => Self::Sent(stream, bytes),
@@ -77,7 +78,7 @@ impl What {
         }
     }
 
-    /// The order of what happens at one instant.
+    /// Its rank among events of one instant.
     pub(super) fn rank(&self) -> u8 {
         match self {
             Self::Call(call) if matches!(**call, Call::Signal(_)) => 1,
@@ -90,14 +91,14 @@ impl What {
 }
 
 impl Story {
-    /// Whether each response was signalled in the terms of RFC 9218.
+    /// Whether each response was signalled in RFC 9218's terms.
     pub(super) fn is_all_signalled(&self) -> bool {
         let signalled: BTreeSet<u64> = self.events.iter().filter_map(Event::signalled).collect();
         let mut calls = self.events.iter().filter_map(|event| event.what.call());
         calls.all(|call| !matches!(call, Call::Open(it, _) if !signalled.contains(&it.0)))
     }
 
-    /// Whether anything was said about order in RFC 9218's terms.
+    /// Whether there are any signals in RFC 9218's terms.
     pub(super) fn has_signals(&self) -> bool {
         self.events.iter().any(|event| event.signalled().is_some())
     }

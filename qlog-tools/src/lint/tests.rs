@@ -39,7 +39,7 @@ fn full(log: &str) -> Trace {
     crate::reader::read_traces("test", log.as_bytes(), options).unwrap().remove(0)
 }
 
-/// Packets of 1000 bytes, one each 2 ms from 0: the streams in the order given.
+/// Packets of 1000 bytes, one every 2 ms from 0: the streams in the order given.
 fn packets(order: &[u64]) -> Vec<(f64, u64, u64, u64)> {
     let mut offsets = std::collections::BTreeMap::new();
     order
@@ -64,7 +64,7 @@ fn a_first_come_server_is_flagged_from_the_end_of_what_is_forgiven() {
     let log = server_log(&LOW_THEN_URGENT, &packets(&order(&[(0, 50), (4, 10)])));
     let lint = lint(&log, None, &Rules::Rfc9218, Allowance::default());
     assert_eq!(lint.packets_checked, 60);
-    // Ready at 30 ms, then 10 packets of grace: those at 31 to 49 ms; the next is that at 51 ms.
+    // Ready at 30 ms, then 10 packets of grace: at 31 to 49 ms; the next is at 51 ms.
     assert_eq!(lint.violations.len(), 25);
     let first = &lint.violations[0];
     assert_eq!((first.time_us, first.stream, first.expected_stream), (51_000, 0, 4));
@@ -106,7 +106,7 @@ fn a_response_that_was_not_ready_is_not_a_violation() {
 #[test]
 fn a_response_that_pauses_in_the_middle_is_not_a_violation() {
     let mut sent = packets(&order(&[(0, 5), (4, 10)]));
-    // Stream 4 pauses for 400 ms, while the other goes on.
+    // Stream 4 pauses for 400 ms, while the other continues.
     sent.extend(
         (0..40_u32).map(|n| (40.0 + 10.0 * f64::from(n), 0, 5000 + 1000 * u64::from(n), 1000)),
     );
@@ -242,7 +242,8 @@ fn who_fills_up_a_packet_after_the_expected_stream_breaks_no_rule() {
 
 #[test]
 fn who_ran_dry_in_a_packet_that_another_filled_up_is_not_owed_the_next() {
-    // Stream 4 runs dry in the packet at 40 ms, stream 0 fills it up and goes on; at 60 ms stream 4 has data again.
+    // Stream 4 runs dry in the packet at 40 ms, and stream 0 fills it up and continues; at 60 ms stream 4 has data
+    // again.
     let mut sent: Vec<(f64, u64, u64, u64)> = vec![(20.0, 4, 0, 5000), (40.0, 4, 5000, 900)];
     sent.extend((0..15).map(|n| (40.0 + n as f64, 0, n * 1000, 1000)));
     sent.push((60.0, 4, 5900, 1000));
@@ -259,7 +260,7 @@ fn who_ran_dry_in_a_packet_that_another_filled_up_is_not_owed_the_next() {
     }
 }
 
-/// A client's log of 1000 bytes a packet: number, stream and offset of each that came, one each ms from 100 ms on.
+/// A client's log with packets of 1000 bytes: number, stream and offset of each arrival, one per ms from 100 ms on.
 fn client_log(requests: &[(f64, u64, &str)], came: &[(u64, u64, u64)]) -> Trace {
     let packets: Vec<_> = came
         .iter()
@@ -281,7 +282,7 @@ fn client_log(requests: &[(f64, u64, &str)], came: &[(u64, u64, u64)]) -> Trace 
 
 #[test]
 fn what_may_have_been_in_lost_packets_is_not_owed() {
-    // Stream 4 is sent but for its last packet; then 0 goes on, and the end of 4 comes late.
+    // Stream 4 is sent except for its last packet; then 0 continues, and the end of 4 arrives late.
     let came = |lost: u64| -> Vec<(u64, u64, u64)> {
         let urgent = (0..5).map(|n| (n, 4, n * 1000));
         let other = (0..12).map(|n| (5 + lost + n, 0, n * 1000));
@@ -318,19 +319,19 @@ fn a_scheme_that_knows_the_page_is_not_held_against_a_log_that_does_not() {
     };
     let bucket = lacks("bucket").unwrap();
     assert!(bucket.contains("is it above the fold") && bucket.contains("give the log"), "{bucket}");
-    // By content type alone, which this log does not have either.
+    // Only the content type matters, which this log does not have either.
     assert!(lacks("wrr").unwrap().contains("(its content type)"));
     for by_arrival in ["fifo", "lifo", "rr"] {
         assert_eq!(lacks(by_arrival), None);
     }
-    // Where the client said how to place each response, the page does not matter.
+    // If the client signalled how to place each response, the page does not matter.
     let log = server_log(&LOW_THEN_URGENT, &packets(&order(&[(0, 11), (4, 10)])));
     let rfc9218 = schedulers::find_scheme("rfc9218").unwrap();
     let lint = lint(&log, None, &Rules::Scheme(&rfc9218), Allowance::default());
     assert_eq!((lint.cannot_judge, lint.violations), (None, vec![]));
 }
 
-/// A log of our scheduler under the schemes named, at the times given: two responses, of which each time one is picked.
+/// A log of our scheduler under the named schemes, at the given times: two responses, one of which is always picked.
 fn named_log(schemes: &[&str], in_group: bool, picked: u64) -> Trace {
     let mut log = String::from(
         "{\"file_schema\":\"x\",\"trace\":{\"vantage_point\":{\"type\":\"server\"}}}\n",
@@ -378,7 +379,7 @@ fn a_log_that_names_no_scheme_is_judged_by_rfc_9218() {
     assert_eq!(judged(Rules::Named).violations.len(), 25);
 }
 
-/// A log in which the application writes, as (ms, stream, offset, bytes).
+/// A log with application writes, as (ms, stream, offset, bytes).
 fn with_writes(log: &Trace, writes: &[(u64, u64, u64, u64)]) -> Trace {
     let mut log = log.clone();
     for &(ms, stream, offset, bytes) in writes {
@@ -399,7 +400,7 @@ fn nobody_is_blamed_for_bytes_that_the_application_had_not_written() {
     assert!(violations(&log) > 20, "{}", violations(&log));
     let late = with_writes(&log, &[(0, 0, 0, 60_000), (120, 4, 0, 10_000)]);
     assert_eq!(violations(&late), 0);
-    // Its header was written early and sent at once; its body comes late.
+    // Its header was written early and sent at once; its body was written late.
     let log = server_log(&LOW_THEN_URGENT, &packets(&order(&[(0, 10), (4, 3), (0, 40), (4, 7)])));
     let header = with_writes(&log, &[(0, 0, 0, 60_000), (20, 4, 0, 3000), (106, 4, 3000, 7000)]);
     assert_eq!(violations(&header), 0);

@@ -1,22 +1,22 @@
-//! When a response had bytes to send, from a sender's log that says when its application wrote them (`stream_data_moved`).
+//! When a response had bytes to send, from a sender's log that records its application's writes (`stream_data_moved`).
 
 use schedulers::StreamId;
 
 use super::story::{Event, What};
 
-/// What happens to one stream at a time.
+/// An event of one stream.
 enum Step {
     /// The application has written the stream up to here.
     Written(u64),
-    /// So many bytes more were sent.
+    /// This many more bytes were sent.
     Sent(u64),
     /// It is inferred to be ready, or not.
     Ready(bool),
     Other,
 }
 
-/// The stream's events, ready only while it has bytes that were written and not sent. `written` is the time of each write,
-/// and how far it went; `events` are those inferred, each with its place among events of the same time.
+/// The stream's events, ready only while it has written but unsent bytes. `written` has the time and the end offset of
+/// each write; `events` are the inferred ones, each with its rank among events of the same time.
 pub(super) fn while_written(
     stream: StreamId,
     mut events: Vec<(u64, Event)>,
@@ -29,7 +29,7 @@ pub(super) fn while_written(
     for (place, event) in events {
         while let Some((time_us, end)) = writes.next_if(|write| write.0 <= event.time_us) {
             if let Some(ready) = state.take(&Step::Written(end)) {
-                // Before what is sent at that time.
+                // Before the packets of that time.
                 kept.push((0, Event::ready(stream, time_us, ready)));
             }
         }
@@ -43,7 +43,7 @@ pub(super) fn while_written(
             kept.push((place, event));
         }
         if let Some(ready) = state.take(&step) {
-            // What follows a packet comes after it.
+            // Events after a packet follow it.
             let after = if matches!(step, Step::Sent(_)) { place + 1 } else { place };
             kept.push((after, Event::ready(stream, time_us, ready)));
         }

@@ -17,9 +17,9 @@ pub struct Completions {
 pub struct Completion {
     /// Bytes of its body.
     pub bytes: u64,
-    /// When all of it was there.
+    /// When it was complete.
     pub complete_us: u64,
-    /// The sum over its body bytes of the time each was readable.
+    /// The sum over its body bytes of the time when each became readable.
     progressive_byte_us: u128,
 }
 
@@ -40,9 +40,9 @@ pub enum Unmeasured {
         stream: u64,
         /// Its URL.
         url: String,
-        /// How far it came.
+        /// Its number of readable bytes.
         readable_bytes: u64,
-        /// How far it had to go, if that is known.
+        /// Its length, if known.
         stream_bytes: Option<u64>,
     },
 }
@@ -63,8 +63,8 @@ impl Completions {
             .and_then(Self::from_resources)
     }
 
-    /// The same from what was added up while a log was read, so that no frame need be kept. Pushes that did not finish are
-    /// left out: the client refused them, or the server gave them up.
+    /// The same from sums made while a log was read, so that no frames need to be stored. Excludes unfinished pushes: the
+    /// client refused them, or the server abandoned them.
     pub fn of_trace(
         trace: &Trace,
         belongs: impl Fn(&Transfer) -> bool,
@@ -81,7 +81,8 @@ impl Completions {
         Self::from_resources(resources)
     }
 
-    /// The same of those that finished, and which did not, pushes or not. The reason of the first if none did.
+    /// The same over finished ones, with the list of unfinished ones, pushes or not. If none finished, the reason of the
+    /// first.
     pub fn of_finished(
         trace: &Trace,
         belongs: impl Fn(&Transfer) -> bool,
@@ -122,7 +123,7 @@ impl Completions {
         self.per_byte_ms(|it| u128::from(it.bytes) * u128::from(time_us(it)))
     }
 
-    /// The mean over all body bytes of the time at which each was readable, in milliseconds.
+    /// The mean over all body bytes of the time when each became readable, in milliseconds.
     pub(super) fn progressive_mean_ms(&self) -> f64 {
         self.per_byte_ms(|it| it.progressive_byte_us)
     }
@@ -156,7 +157,7 @@ impl Completion {
                 byte_us += u128::from(body - counted) * u128::from(time_us);
                 counted = body;
             }
-            // A body that claims more bytes than its stream has is there when the stream is.
+            // A body with more stated bytes than its stream is complete when the stream is.
             byte_us + u128::from(bytes - counted) * u128::from(complete_us)
         })
     }
@@ -167,7 +168,7 @@ impl Completion {
         start_us: u64,
     ) -> Result<Self, Unmeasured> {
         let complete_us = match (stream, transfer.stream_bytes) {
-            // An empty stream that had no frame completes with its request.
+            // An empty stream without frames completes with its request.
             (None, Some(0)) => Some(transfer.requested_us),
             (stream, _) => stream.and_then(|stream| stream.complete_us),
         };
@@ -178,8 +179,8 @@ impl Completion {
         })
     }
 
-    /// `progressive` gives the sum over the body's bytes of the time at which each was readable, from their number and the
-    /// time of completion.
+    /// `progressive` returns the sum over the body's bytes of the time when each became readable, from their number and
+    /// the time of completion.
     fn of(
         transfer: &Transfer,
         complete_us: Option<u64>,

@@ -7,13 +7,13 @@ use crate::timeline::{Timeline, Transfer};
 pub struct CurvePoint {
     /// Milliseconds since the first request.
     pub time_ms: f64,
-    /// Share of the set's body bytes that are in fully downloaded resources.
+    /// Share of the set's body bytes in fully downloaded resources.
     pub share: f64,
 }
 
-/// Progress over time as a staircase, from (0, 0) on: the curve whose area above is
-/// the `ByteIndex` (the paper's Figure 11). Unfinished transfers weigh but never arrive. Empty
-/// when the set is empty or has no bytes.
+/// Progress over time as a staircase from (0, 0) on: the area above the curve is the `ByteIndex`
+/// (the paper's Figure 11). Unfinished transfers have weight but never arrive. Empty if the set is
+/// empty or has no bytes.
 pub fn completed_share(
     timeline: &Timeline,
     belongs: impl Fn(&Transfer) -> bool,

@@ -1,5 +1,5 @@
-//! Which of our packets have been acknowledged, so that each counts once; and whether a log writes ranges of numbers with their
-//! ends, as qlog's schema says, or without, as noq does.
+//! Which of our packets have been acknowledged, so that each counts once; and whether a log writes ranges of numbers with
+//! their ends, as in qlog's schema, or without, as noq does.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::number_ranges::NumberRanges;
 use crate::packet::{Packet, PacketEvent, Space};
 use crate::trace::Detail;
 
-/// About as many as one frame is believed to acknowledge anew.
+/// The approximate number of new acknowledgements that is credible for one frame.
 const FRESH: u64 = 1 << 16;
 
 /// Acknowledged numbers of each space, as first to last.
@@ -17,23 +17,23 @@ const FRESH: u64 = 1 << 16;
 pub(super) struct Acknowledged {
     /// If ranges end with their last number.
     with_ends: BTreeMap<Space, NumberRanges>,
-    /// If their end is the number after, while that is not known to be wrong.
+    /// If their end is the number after the last, unless that is refuted.
     without_ends: BTreeMap<Space, NumberRanges>,
     sent: BTreeMap<Space, Sent>,
     ends: Ends,
 }
 
-/// What the second number of a range is.
+/// The meaning of the second number of a range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Ends {
-    /// Nothing has told yet: taken as the last number.
+    /// Not yet known: treated as the last number.
     #[default]
     Unknown,
     Last,
     NumberAfter,
 }
 
-/// The numbers that went, while none is missing between them.
+/// The numbers that were sent, as long as none is missing between them.
 #[derive(Default)]
 struct Sent {
     next: Option<u64>,
@@ -41,14 +41,14 @@ struct Sent {
 }
 
 impl Acknowledged {
-    /// A packet went.
+    /// A packet was sent.
     pub(super) fn sent(&mut self, space: Space, number: u64) {
         let sent = self.sent.entry(space).or_default();
         sent.has_gaps |= sent.next.is_some_and(|next| next != number);
         sent.next = number.checked_add(1);
     }
 
-    /// The numbers in `ranges` that were not acknowledged before.
+    /// The numbers in `ranges` that had not been acknowledged before.
     pub(super) fn fresh(&mut self, space: Space, ranges: &[(u64, u64)]) -> Vec<u64> {
         let shorter = ranges.iter().filter(|it| it.0 < it.1).map(|&(first, end)| (first, end - 1));
         let shorter: Vec<(u64, u64)> = shorter.collect();
@@ -62,8 +62,8 @@ impl Acknowledged {
         }
     }
 
-    /// Learns from the ranges of a frame what their second numbers are. Whether what [`Self::fresh`] said before must be taken
-    /// back where [`Self::has`] does not say it.
+    /// Infers from the ranges of a frame what their second numbers mean. Returns whether earlier results of [`Self::fresh`]
+    /// must be corrected where [`Self::has`] disagrees.
     pub(super) fn learns_that_ends_are_beyond(
         &mut self,
         space: Space,
@@ -73,8 +73,8 @@ impl Acknowledged {
             return false;
         }
         let sent = self.sent.get(&space).filter(|it| !it.has_gaps).and_then(|it| it.next);
-        // No range is empty, between two of one frame a number is missing (RFC 9000, section 19.3.1), and no packet is
-        // acknowledged before it went.
+        // No range is empty, a number is missing between two ranges of one frame (RFC 9000, section 19.3.1), and no packet is
+        // acknowledged before it is sent.
         if ranges.iter().any(|(first, end)| first == end) {
             self.ends = Ends::Last;
             self.without_ends.clear();
@@ -85,7 +85,7 @@ impl Acknowledged {
         self.are_beyond()
     }
 
-    /// Whether the second number of a range is the one after its last.
+    /// Whether the second number of a range is the number after its last.
     pub(super) fn are_beyond(&self) -> bool {
         self.ends == Ends::NumberAfter
     }
@@ -104,13 +104,13 @@ impl Acknowledged {
 }
 
 impl Collector {
-    /// They tell of a server's retransmissions which were in vain.
+    /// Whether acknowledgements are kept, which show needless retransmissions of a server.
     pub(super) fn keeps_acknowledgements(&self) -> bool {
         self.detail >= Detail::Full
             || (self.detail >= Detail::Arrivals && self.is_of_requests(Direction::Received))
     }
 
-    /// An ACK frame with these ranges came. How many packets it acknowledges for the first time.
+    /// An ACK frame with these ranges arrived. Returns how many packets it acknowledges for the first time.
     pub(super) fn acknowledge(
         &mut self,
         time_us: u64,
@@ -139,7 +139,7 @@ impl Collector {
         count
     }
 
-    /// Removes the records of packets that were not acknowledged after all.
+    /// Removes the records of packets that turned out not to be acknowledged.
     fn take_back_acknowledgements(&mut self) {
         let Some(packets) = &mut self.trace.packets else { return };
         let mut removed = 0_u32;
@@ -163,7 +163,7 @@ fn begins_after(ranges: &[(u64, u64)], end: u64) -> bool {
     ranges.iter().any(|it| end.checked_add(1) == Some(it.0))
 }
 
-/// Adds `ranges` to what is `known`; the numbers that are new.
+/// Adds `ranges` to `known`; returns the new numbers.
 fn fresh(known: &mut NumberRanges, ranges: &[(u64, u64)]) -> Vec<u64> {
     let mut numbers = Vec::new();
     for &(first, last) in ranges {
@@ -206,7 +206,8 @@ mod tests {
         assert_eq!(acknowledged.fresh(Space::Application, &[(3, 8)]), Vec::<u64>::new());
     }
 
-    /// What a frame with these ranges acknowledges after packets 0 to `last_sent`, each with what it takes back.
+    /// The numbers that frames with these ranges acknowledge after packets 0 to `last_sent`, each with the numbers it removes
+    /// again.
     fn learned(last_sent: u64, frames: &[&[(u64, u64)]]) -> Vec<(bool, Vec<u64>)> {
         let mut acknowledged = Acknowledged::default();
         (0..=last_sent).for_each(|it| acknowledged.sent(Space::Application, it));

@@ -1,4 +1,4 @@
-//! From what was collected to a trace, once the log is at its end.
+//! Turns the collected data into a trace at the end of the log.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ use crate::trace::{StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
 
 const IMPOSSIBLE_FRAMES: &str =
     "STREAM frames without stream ID, or beyond the largest offset that QUIC has, were left out";
-const NO_SIDE: &str = "the vantage point is not given, and nothing tells it";
+const NO_SIDE: &str = "the vantage point is not given, and nothing shows it";
 const GUESSED_SIDE: &str =
     "the vantage point is not given; it was guessed from who sent requests or more data";
 const SIDE_OF_INITIAL: &str = "the vantage point is not given; the side that sent the first Initial packet was taken as the client";
@@ -22,8 +22,8 @@ const CUT_TEXTS: &str =
     "texts (URLs, fields) of more than 2000 characters were cut to their first 2000";
 
 impl Collector {
-    /// The trace: its vantage if that is unknown, its timeline and what goes with it.
-    /// `flows_as_server` is what a log from the network says of itself.
+    /// Completes the trace: its vantage if unknown, its timeline and related parts. `flows_as_server` comes from the header
+    /// of a log from the network.
     pub(super) fn assemble(mut self, flows_as_server: bool) -> Trace {
         self.settle_side();
         let mut trace = std::mem::take(&mut self.trace);
@@ -73,7 +73,7 @@ impl Collector {
         trace
     }
 
-    /// The side that wrote the log. What its first packet tells counts before what it says of itself.
+    /// Determines the side that wrote the log. Its first packet has precedence over its header.
     fn settle_side(&mut self) {
         let (logged, side) = (self.trace.vantage, self.vantage());
         self.trace.vantage = if side == Vantage::Unknown { self.guess_vantage() } else { side };
@@ -130,7 +130,7 @@ impl Collector {
         summaries
     }
 
-    /// A client sends requests, and receives more than it sends.
+    /// Guesses: a client sends requests, and receives more than it sends.
     fn guess_vantage(&self) -> Vantage {
         let request = self.streams.iter().find_map(|(_, exchange)| exchange.request.as_ref());
         match request {
@@ -180,13 +180,14 @@ impl Collector {
         Some((transfer, details))
     }
 
-    /// Streams 0, 4, 8.. are the client's two-way streams (RFC 9000, section 2.1). Those of HTTP/2 have a request in the log.
+    /// Whether a stream carries a request: 0, 4, 8.. are the client's bidirectional streams (RFC 9000, section 2.1); streams
+    /// of HTTP/2 need a request in the log.
     fn is_of_request(&self, stream: u64) -> bool {
         let exchange = self.streams.get(stream);
         stream.is_multiple_of(4) || exchange.is_some_and(|it| it.request.is_some())
     }
 
-    /// When the client handed the request to the transport, or the nearest thing the log has.
+    /// When the client handed the request to the transport, or the closest event in the log.
     fn requested_us(
         &self,
         stream: u64,
@@ -212,8 +213,8 @@ impl Collector {
     }
 }
 
-/// The bytes of the stream: where FIN was, or else where the farthest frame ended, once the
-/// DATA frames add up to the content length and the stream has come so far: a DATA frame is logged when it begins.
+/// The length of the stream: the position of FIN, otherwise the farthest frame end, once the DATA frames add up to the
+/// content length and the stream has reached it, because a DATA frame is logged when it begins.
 fn stream_end(flow: &FlowStream, response: Option<&Message>, trace: &mut Trace) -> Option<u64> {
     if flow.bytes.is_some() {
         return flow.bytes;
@@ -228,9 +229,9 @@ fn stream_end(flow: &FlowStream, response: Option<&Message>, trace: &mut Trace) 
     Some(flow.farthest)
 }
 
-/// What was announced, or what the DATA frames of a finished stream add up to, whichever is more:
-/// a log may miss the last frames. Neither counts if the stream has no room for it: the answer to
-/// HEAD announces a body that never comes, and a damaged log may tell of DATA twice.
+/// The larger of the announced length and the sum of a finished stream's DATA frames, because a log may miss the last frames.
+/// Values larger than the stream are ignored: the answer to HEAD announces a body that never arrives, and a damaged log may
+/// contain DATA twice.
 fn body_bytes(
     flow: &FlowStream,
     response: Option<&Message>,

@@ -6,8 +6,8 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Reads all connections in the log at `path`, of at most `bytes_max` bytes without its compression; `-` is the standard input.
-/// `progress` is told how many more bytes were read.
+/// Reads all connections in the log at `path`, which may have at most `bytes_max` uncompressed bytes; `-` is the standard
+/// input. `progress` gets the number of further bytes read.
 pub fn read_file_within(
     path: &Path,
     options: ReadOptions,
@@ -41,7 +41,7 @@ fn within(
     }
 }
 
-/// Ends after so many bytes; then nothing is left.
+/// Ends after a number of bytes.
 struct Bounded<'a, R> {
     input: R,
     left: &'a Cell<Option<u64>>,

@@ -1,9 +1,9 @@
-//! Something for each stream, in little more memory than it takes itself: a log may have millions of streams, and the nodes
-//! of a map that grows at its end stay half empty.
+//! A compact map from streams to values: a log may have millions of streams, and the nodes of a tree map that grows at
+//! its end stay half empty.
 
 use std::collections::BTreeMap;
 
-/// As many values are moved at most when room runs out.
+/// The most values that are moved when space runs out.
 const CHUNK: usize = 1024;
 
 /// Values by stream ID.
@@ -19,7 +19,7 @@ impl<T> Default for ByStream<T> {
 }
 
 impl<T> ByStream<T> {
-    /// How many streams there are.
+    /// The number of streams.
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }
@@ -28,7 +28,7 @@ impl<T> ByStream<T> {
         self.at(*self.places.get(&stream)?)
     }
 
-    /// The value of a stream; a stream that has none gets what `absent` gives.
+    /// The value of a stream; if it has none, inserts the result of `absent`.
     pub(super) fn entry(&mut self, stream: u64, absent: impl FnOnce() -> T) -> &mut T {
         let end = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
         let place = *self.places.entry(stream).or_insert(end) as usize;

@@ -1,15 +1,15 @@
-//! Event times of all generations become whole microseconds on one clock that begins near 0.
+//! Converts event times of all generations to whole microseconds on one clock that begins near 0.
 
 use crate::saturating_cast::to_u64;
 
 /// How to read the log's times.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
-    /// Each time counts from the event before.
+    /// Whether each time counts from the preceding event.
     counts_from_previous: bool,
-    /// Microseconds of one unit of the log's times.
+    /// Microseconds per unit of the log's times.
     unit_us: f64,
-    /// The time of the first event, when times count from an epoch.
+    /// The time of the first event, if times count from an epoch.
     origin: Option<f64>,
     /// Nothing has been read.
     is_fresh: bool,
@@ -18,16 +18,16 @@ pub(super) struct Clock {
     now_ms: f64,
 }
 
-/// Something that had to be done to a time.
+/// A correction of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClockRepair {
     /// The log's times count from an epoch.
     Epoch,
-    /// The time was before the event before.
+    /// The time was earlier than the preceding event's.
     Backward,
 }
 
-/// Relative times beyond this, three years in milliseconds, count from an epoch.
+/// Relative times beyond this, three years in milliseconds, count as times from an epoch.
 const EPOCH_FROM: f64 = 1e8 * 1000.0;
 /// Beyond 2^53 microseconds, 285 years, a double is not exact.
 const LATEST_US: f64 = 9_007_199_254_740_992.0;
@@ -51,12 +51,12 @@ impl Clock {
         Self { counts_from_previous, unit_us, origin: None, is_fresh: true, now_us: 0, now_ms: 0.0 }
     }
 
-    /// Draft 01's `event_fields` name the kind of time that events have.
+    /// Draft 01's `event_fields` name the kind of times.
     pub(super) fn count_from_previous(&mut self) {
         self.counts_from_previous = true;
     }
 
-    /// The event's time in microseconds and what was odd about it; `None` when it cannot be one.
+    /// The event's time in microseconds, and its correction, if any; `None` if the time is invalid.
     pub(super) fn normalize(&mut self, time: f64) -> Option<(u64, Option<ClockRepair>)> {
         let is_first = std::mem::take(&mut self.is_fresh);
         let is_epoch = is_first && (EPOCH_FROM..1e17).contains(&time);
@@ -66,7 +66,7 @@ impl Clock {
         }
         let since = match self.origin {
             Some(_) if self.counts_from_previous && !is_epoch => time,
-            // A little before the first event is the first event.
+            // Slightly before the first event counts as the first event.
             Some(origin) => (time - origin).max(0.0),
             None => time,
         };
@@ -99,14 +99,14 @@ impl Clock {
         self.origin.map(|origin| origin * self.unit_us / 1000.0)
     }
 
-    /// A number of the log's units; what is computed has no more digits than nanoseconds need.
+    /// A time in the log's units; computed values have no more digits than nanoseconds need.
     fn in_ms(&self, time: f64) -> f64 {
         let is_as_logged = self.origin.is_none() && (self.unit_us - 1000.0).abs() < 0.5;
         if is_as_logged { time } else { (time * self.unit_us * 1000.0).round() / 1e6 }
     }
 }
 
-/// Today's date is about 1.8e9 s: by its size a time since 1970 tells its unit.
+/// Derives the unit of a time since 1970 from its size: today is about 1.8e9 s.
 fn epoch_unit_us(time: f64) -> f64 {
     if time >= 1e14 { 1.0 } else { 1000.0 }
 }

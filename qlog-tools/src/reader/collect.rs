@@ -1,4 +1,4 @@
-//! Collects what the events say, and at the end of the log makes a trace of it.
+//! Collects the contents of events, and turns them into a trace at the end of the log.
 
 use std::collections::BTreeMap;
 
@@ -21,43 +21,43 @@ use crate::packet::{Packet as PacketRecord, PacketEvent, Space};
 use crate::timeline::RenderTimes;
 use crate::trace::{Detail, PrioritySignal, SchedulerCall, SignalKind, StreamRole, Trace, Vantage};
 
-/// What has been read so far. Which direction carries the responses is known only at the end.
+/// The data read so far. The direction of the responses is known only at the end.
 #[derive(Default)]
 pub(super) struct Collector {
-    /// What is in its final form.
+    /// The parts in final form.
     pub(super) trace: Trace,
     pub(super) detail: Detail,
-    /// The side that wrote the log, whatever the log says.
+    /// The side that wrote the log, overriding the log itself.
     vantage: Option<Vantage>,
     pub(super) received: Flow,
     pub(super) sent: Flow,
     pub(super) streams: ByStream<Exchange>,
     pub(super) promises: BTreeMap<u64, Promise>,
     pub(super) acknowledged: Acknowledged,
-    /// What the event that is being read is about, for the list of events.
+    /// The subject of the current event, for the list of events.
     about: About,
     /// Packets declared lost, by quiche's metrics.
     pub(super) lost_by_metrics: Option<u64>,
     /// The largest 1-RTT packet that the other end acknowledged.
     pub(super) largest_acknowledged: Option<u64>,
-    /// Probe timeouts in a row, by metrics.
+    /// Consecutive probe timeouts, according to metrics.
     pub(super) timeouts_in_a_row: u64,
     /// Times of events and writes.
     pub(super) moments_kept: usize,
     pub(super) navigations_us: Vec<u64>,
-    /// The original destination connection ID, from whichever event has it.
+    /// The original destination connection ID, from any event that has it.
     pub(super) connection: Option<String>,
     /// The direction of the first Initial packet, which is the client's.
     pub(super) first_initial: Option<Direction>,
     /// The side that wrote the log, by its first packet.
     pub(super) side: Option<Vantage>,
-    /// The last packet of each direction, to notice a packet that was logged twice.
+    /// The last packet of each direction, to detect packets that were logged twice.
     pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
-    /// What texts take: URLs, priorities, names of events.
+    /// The memory used by texts: URLs, priorities, names of events.
     pub(super) text_bytes: usize,
-    /// When the last packet of each direction came or went, and its space.
+    /// The time and space of the last packet in each direction.
     pub(super) latest: [Option<(u64, Space)>; 2],
-    /// Texts that were too long to be kept whole.
+    /// Texts that were cut because they were too long.
     pub(super) cut_texts: u64,
     /// STREAM frames that cannot be.
     pub(super) impossible_frames: u64,
@@ -81,12 +81,12 @@ pub(super) struct Promise {
     pub(super) request: Message,
 }
 
-/// What became of a packet event.
+/// How a packet event was handled.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     /// It counts.
     Fresh,
-    /// It was the same packet as the event before.
+    /// It was a duplicate of the preceding packet event.
     Twice,
 }
 
@@ -96,7 +96,7 @@ impl Collector {
         Self { trace, detail, vantage, ..Self::default() }
     }
 
-    /// Things in memory: grows with the file as far as the detail says.
+    /// Items in memory; grows with the file as far as the level of detail requires.
     pub(super) fn kept(&self) -> usize {
         self.received.arrivals.len()
             + self.sent.arrivals.len()
@@ -155,7 +155,7 @@ impl Collector {
         if self.detail >= Detail::Full {
             self.fill(time_us, &packet, direction);
         }
-        // Not later: acknowledgements in the same packet become records of their own.
+        // Now, because acknowledgements in the same packet become separate records.
         let place = self.last_record();
         self.trace.counts.packet_frames += packet.frames().len() as u64;
         for frame in packet.frames() {
@@ -191,7 +191,7 @@ impl Collector {
         }
         let moments = &mut self.trace.events.get_or_insert_default().moments;
         if let Some(times_us) = moments.get_mut(name) {
-            // Emptied when there were too many.
+            // Emptied because there were too many.
             if times_us.is_empty() {
                 return;
             }
@@ -249,12 +249,12 @@ impl Collector {
         }
     }
 
-    /// The place of the record that was added last.
+    /// The index of the last record.
     fn last_record(&self) -> u32 {
         u32::try_from(self.trace.packets().len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
-    /// A STREAM frame in a packet of this number and with its record at this place.
+    /// A STREAM frame in a packet with this number, whose record has this index.
     fn frame(
         &mut self,
         time_us: u64,
@@ -292,7 +292,8 @@ impl Collector {
         }
     }
 
-    /// A STREAM frame without a packet: in qlog 0.1, and of a response that came on another connection.
+    /// A STREAM frame without a packet: in qlog 0.1, or from a response that arrived on another
+    /// connection.
     pub(super) fn lone_stream(
         &mut self,
         time_us: u64,
@@ -452,7 +453,8 @@ impl Collector {
         }
     }
 
-    /// Whether only requests go that way, of which little counts; not before the log says whose it is.
+    /// Whether only requests go in this direction, little of which matters; false until the log reveals
+    /// its side.
     pub(super) fn is_of_requests(&self, direction: Direction) -> bool {
         match self.vantage() {
             Vantage::Client => direction == Direction::Sent,
@@ -461,7 +463,7 @@ impl Collector {
         }
     }
 
-    /// The side that wrote the log, as far as that is known: what the log says of itself may be wrong.
+    /// The side that wrote the log, as far as known: the log's own statement may be wrong.
     pub(super) fn vantage(&self) -> Vantage {
         let logged = self.trace.vantage;
         let side = self.side.filter(|_| logged != Vantage::Network);

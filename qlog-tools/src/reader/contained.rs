@@ -1,18 +1,18 @@
-//! Cuts a contained qlog, one JSON document with all events inside, into its events while it is
-//! read: memory holds one event and everything outside the events.
+//! Splits a contained qlog, one JSON document with all events inside, into events while it is read.
+//! Memory holds one event and everything outside the events.
 //!
-//! This is not a JSON parser, only a scanner for brackets and strings: its pieces are parsed
-//! later. It knows `traces` (or 0.1's `connections`) with `events` inside, a single `trace`, and
-//! `events` without either. What comes before the first brace (a JavaScript assignment) is skipped.
+//! This is not a JSON parser, only a scanner for brackets and strings: its pieces are parsed later.
+//! It knows `traces` (or 0.1's `connections`) with `events` inside, a single `trace`, and `events`
+//! without either. Skips text before the first brace (a JavaScript assignment).
 
 use std::io::{self, BufRead};
 
 use crate::limits::{HEADER_BYTES, RECORD_BYTES};
 
-/// What the scanner found.
+/// A piece found by the scanner.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// A trace's events begin. The file's and the trace's other fields so far, as JSON objects.
+    /// A trace's events begin. The fields of file and trace so far, as JSON objects.
     TraceBegins {
         /// The outer object.
         file: &'a [u8],
@@ -23,7 +23,7 @@ pub(super) enum Piece<'a> {
     Event(&'a [u8]),
     /// An event longer than the limit, skipped.
     TooLong,
-    /// The trace ends; its fields, those after the events too.
+    /// The trace ends; its fields, including those after the events.
     TraceEnds {
         /// The outer object, as far as it was read.
         file: &'a [u8],
@@ -43,7 +43,7 @@ impl<R: BufRead> Contained<R> {
         Self { input, scanner: Scanner::default() }
     }
 
-    /// Whether the document is at its end, as it should be at the end of the file.
+    /// Whether the document has ended, as it should at the end of the file.
     pub(super) fn is_closed(&self) -> bool {
         self.scanner.depth == 0
     }
@@ -64,7 +64,7 @@ impl<R: BufRead> Contained<R> {
     }
 }
 
-/// What the scanner completed.
+/// The value that the scanner has completed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Done {
     Begin,
@@ -105,13 +105,13 @@ struct Scanner {
     text: Text,
     /// The last string: a key, if a colon follows.
     last_string: Vec<u8>,
-    /// What follows is the value of the last string.
+    /// Whether the value of the last string follows.
     is_value: bool,
     /// The depth inside the current trace's object.
     trace_depth: usize,
-    /// Where the trace stands: in the array of traces, or directly in the file.
+    /// Where the trace is: in the array of traces, or directly in the file.
     outside: Place,
-    /// The outer object without traces, the trace without events.
+    /// The outer object without traces, and the trace without events.
     file: Vec<u8>,
     trace: Vec<u8>,
     /// The same, closed so that they can be parsed.
@@ -122,11 +122,11 @@ struct Scanner {
     is_too_long: bool,
 }
 
-/// Keys longer than this are not the ones looked for.
+/// Longer keys are not among the relevant ones.
 const KEY_BYTES: usize = 32;
 
 impl Scanner {
-    /// Reads on until something is complete; how many bytes were used.
+    /// Continues until something is complete; returns the number of bytes used.
     fn scan(&mut self, bytes: &[u8]) -> (usize, Option<Done>) {
         let mut used = 0;
         while used < bytes.len() {
@@ -147,7 +147,7 @@ impl Scanner {
         (used, None)
     }
 
-    /// The hot path: to the end of the event.
+    /// The hot path: scans to the end of the event.
     fn event(&mut self, bytes: &[u8]) -> (usize, bool) {
         let end_depth = self.events_depth();
         let mut end = None;
@@ -178,7 +178,7 @@ impl Scanner {
         (used, end.is_some())
     }
 
-    /// Events stand in an array in the trace, or in the file where there is no trace.
+    /// Events are in an array in the trace, or directly in the file without a trace.
     fn events_depth(&self) -> usize {
         self.trace_depth + 1
     }
@@ -291,7 +291,7 @@ impl Scanner {
         self.place = Place::Trace;
     }
 
-    /// Copies of both objects that end where they are now.
+    /// Makes copies of both objects that are closed at the present position.
     fn close_texts(&mut self, end_of_trace: &[u8]) {
         self.closed_file.clone_from(&self.file);
         let end_of_file: &[u8] = if self.outside == Place::Traces { b"]}" } else { b"}" };
@@ -307,7 +307,7 @@ impl Scanner {
             _ => return,
         };
         let is_outside = self.depth == 0 && byte != b'{' && byte != b'}';
-        // An object cut off here cannot be parsed and counts as empty.
+        // A truncated object cannot be parsed and counts as empty.
         if into.len() < HEADER_BYTES && !is_outside {
             into.push(byte);
         }

@@ -1,5 +1,5 @@
-//! What a log says of its connection: whose log it is, by which names it is known, how its flow is controlled, when its handshake
-//! was complete, and what held our server back.
+//! Facts about the connection in a log: its side, its names, its flow control, the end of its handshake, and what held our
+//! server back.
 
 use std::borrow::Cow;
 
@@ -19,10 +19,10 @@ use crate::trace::{Detail, Vantage};
 struct Parameters<'a> {
     #[serde(borrow)]
     original_destination_connection_id: Option<Cow<'a, str>>,
-    /// After a Retry, the server's log may know the connection by the ID of the Retry alone (RFC 9000, 7.3).
+    /// After a Retry, the server's log may identify the connection only by the Retry's ID (RFC 9000, 7.3).
     #[serde(borrow)]
     retry_source_connection_id: Option<Cow<'a, str>>,
-    /// The end that set them, seen from the log's side: `remote` for the other end.
+    /// The end that set them, from the log's point of view: `remote` for the other end.
     #[serde(borrow, alias = "initiator")]
     owner: Option<Cow<'a, str>>,
     ack_delay_exponent: Option<Whole>,
@@ -86,7 +86,7 @@ impl Collector {
         }
     }
 
-    /// A frame that came and may raise a limit ([`Detail::Full`]).
+    /// A frame that arrived and may raise a limit ([`Detail::Full`]).
     pub(super) fn credit(&mut self, time_us: u64, frame: &Frame<'_>) {
         let flow_control = &mut self.trace.flow_control;
         let is_raised = match (frame.connection_limit(), frame.stream_limit()) {
@@ -99,7 +99,7 @@ impl Collector {
         self.moments_kept += usize::from(is_raised);
     }
 
-    /// A packet that may end the handshake: a 1-RTT packet that came, or one with `HANDSHAKE_DONE`.
+    /// A packet that may end the handshake: a 1-RTT packet that arrived, or one with `HANDSHAKE_DONE`.
     pub(super) fn handshake(&mut self, time_us: u64, packet: &Packet<'_>, direction: Direction) {
         if self.detail < Detail::Full || self.trace.handshake_us().is_some() {
             return;
@@ -113,14 +113,15 @@ impl Collector {
         }
     }
 
-    /// An Initial packet, which may tell the side and names of the connection.
+    /// An Initial packet, which may reveal the side and names of the connection.
     pub(super) fn initial(&mut self, packet: &Packet<'_>, direction: Direction) {
         let is_first = self.trace.counts.packets_sent + self.trace.counts.packets_received == 0;
-        // The client's first packet acknowledges nothing; without its frames it may be a server's.
+        // The client's first packet has no acknowledgement; without its frames it may be a server's.
         let frames = packet.frames();
         let is_clients = !frames.is_empty() && !frames.iter().any(Frame::is_ack);
         let side = direction.of_client();
-        // A log without its writer's packets can begin with a server's second packet, so only packet 0 refutes what a log says.
+        // A log without its writer's packets can begin with a server's second packet, so only packet 0 overrides the log's
+        // statement.
         let is_believed =
             [Vantage::Unknown, side].contains(&self.trace.vantage) || packet.number() == Some(0);
         if is_first && is_clients && is_believed && self.first_initial.is_none() {
@@ -134,7 +135,7 @@ impl Collector {
         }
     }
 
-    /// Something by which the other end's log may know the connection.
+    /// A name by which the other end's log may identify the connection.
     pub(super) fn connection_name(&mut self, id: &str) {
         let names = &mut self.trace.names;
         let has_room = names.len() < limits::CONNECTION_NAMES
@@ -155,7 +156,7 @@ impl Collector {
     }
 }
 
-/// tquic writes `None` for parameters that the client does not have.
+/// Excludes `None`, which tquic writes for parameters that the client does not have.
 fn is_id(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|it| it.is_ascii_hexdigit())
 }

@@ -1,4 +1,4 @@
-//! The outer shape of an event, its body left unread until its name says that it counts.
+//! The outer shape of an event. Its body is parsed only if its name shows that it is relevant.
 
 use std::borrow::Cow;
 
@@ -14,9 +14,9 @@ pub(super) struct Event<'a> {
     pub(super) name: Cow<'a, str>,
     /// The body as JSON text.
     pub(super) data: &'a [u8],
-    /// Which of several connections it belongs to.
+    /// The connection to which it belongs, if the log has several.
     pub(super) group: Option<Cow<'a, str>>,
-    /// What drafts before 02 gave beside the body.
+    /// The trigger, which drafts before 02 wrote beside the body.
     pub(super) trigger: Option<Cow<'a, str>>,
 }
 
@@ -40,9 +40,8 @@ struct Object<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// The common shape, `{"time":1.5,"name":"a:b","data":{..}}`, without parsing the body. What
-    /// follows the body is taken as part of it, so a body that then cannot be parsed must be read
-    /// again with [`Event::object`].
+    /// The common shape, `{"time":1.5,"name":"a:b","data":{..}}`, without parsing the body. Fields after the body count as part of
+    /// it, so a body that cannot be parsed must be read again with [`Event::object`].
     pub(super) fn quick(record: &'a [u8]) -> Option<Self> {
         let rest = record.strip_prefix(b"{\"time\":")?;
         let comma = rest[..rest.len().min(32)].iter().position(|&byte| byte == b',')?;
@@ -52,7 +51,7 @@ impl<'a> Event<'a> {
         let quote = start.iter().position(|&byte| byte == b'"' || byte == b'\\')?;
         let name = std::str::from_utf8(&rest[..quote]).ok()?;
         let data = rest[quote..].strip_prefix(b"\",\"data\":")?.strip_suffix(b"}")?;
-        // Something else than an object's end at the end: fields follow the body.
+        // Something other than an object's end at the end: fields follow the body.
         if !data.ends_with(b"}") {
             return None;
         }
@@ -73,7 +72,7 @@ impl<'a> Event<'a> {
         Some(Self { time: time.0, name, data, group, trigger })
     }
 
-    /// An array, whose columns the trace's header names.
+    /// An event as an array, whose columns the trace's header names.
     pub(super) fn array(record: &'a [u8], fields: &[String]) -> Option<Self> {
         let columns: Vec<&'a RawValue> = body(record).ok()?;
         let (mut time, mut category, mut kind) = (None, None, None);
@@ -101,8 +100,8 @@ impl<'a> Event<'a> {
     }
 }
 
-/// The body of an event, or any other JSON text. Whether it is UTF-8 is found out at once, not text by text. In a body that is not
-/// UTF-8, only the texts that somebody asks for must be.
+/// Parses the body of an event, or any other JSON text. Checks UTF-8 once for the whole text. If the body is not UTF-8, only the
+/// strings that are used must be.
 pub(super) fn body<'a, T: Deserialize<'a>>(data: &'a [u8]) -> serde_json::Result<T> {
     match std::str::from_utf8(data) {
         Ok(text) => serde_json::from_str(text),
@@ -114,7 +113,7 @@ fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|it| it.0)
 }
 
-/// A text, borrowed where it has no escapes.
+/// A string, borrowed unless it has escapes.
 #[derive(Deserialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 

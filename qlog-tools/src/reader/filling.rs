@@ -1,4 +1,4 @@
-//! What the packets of each direction carry: frames by kind, and DATAGRAM frames one by one.
+//! The contents of packets in each direction: frames by kind, and DATAGRAM frames one by one.
 
 use serde::Deserialize;
 
@@ -8,7 +8,8 @@ use super::quic::{Direction, Packet};
 use super::tolerant::Whole;
 use crate::packet::Space;
 
-/// `udp_datagrams_sent` and `udp_datagrams_received`; aioquic's have no count, and are about one.
+/// `udp_datagrams_sent` and `udp_datagrams_received`; aioquic's have no count and describe one
+/// datagram.
 #[derive(Deserialize)]
 struct Datagrams {
     count: Option<Whole>,
@@ -34,7 +35,7 @@ impl Collector {
         }
     }
 
-    /// UDP datagrams went or came. What cannot be read counts as one.
+    /// UDP datagrams were sent or arrived. An unreadable event counts as one.
     pub(super) fn datagrams(&mut self, data: &[u8], direction: Direction) {
         let count = body(data).ok().and_then(|it: Datagrams| it.count).map_or(1, |it| it.0);
         let datagrams = &mut self.trace.filled[direction as usize].datagrams;

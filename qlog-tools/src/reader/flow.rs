@@ -1,4 +1,4 @@
-//! The STREAM frames of one direction, added up stream by stream while they are read.
+//! The STREAM frames of one direction, summed by stream while they are read.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ pub(super) struct Flow {
     pub(super) frames: Vec<StreamFrame>,
     /// The same with their packets' numbers, packed.
     pub(super) arrivals: PackedFrames,
-    /// For each frame its packet's place, if packets are kept.
+    /// For each frame, its packet's index, if packets are kept.
     pub(super) frame_packets: Vec<u32>,
     pub(super) streams: ByStream<FlowStream>,
-    /// Streams of which nothing else counts.
+    /// Streams without other relevant data.
     begun: BTreeMap<u64, Begun>,
     /// All bytes of all frames.
     pub(super) frame_bytes: u128,
@@ -29,7 +29,7 @@ pub(super) struct Flow {
     pub(super) holes: usize,
 }
 
-/// A stream of which only counts when it began, and how far it goes.
+/// A stream of which only the beginning and the farthest end matter.
 struct Begun {
     first_us: u64,
     from: u64,
@@ -43,7 +43,7 @@ pub(super) struct FlowStream {
     last_us: u64,
     frames: u64,
     pub(super) farthest: u64,
-    /// The packet that carried the farthest byte so far.
+    /// The packet with the farthest byte so far.
     farthest_packet: Option<u64>,
     retransmitted_bytes: u64,
     reordered_bytes: u64,
@@ -56,7 +56,8 @@ pub(super) struct FlowStream {
 }
 
 impl Flow {
-    /// A frame in packet number `packet`. `is_sent`: it goes out, so what comes again is sent again.
+    /// A frame in packet number `packet`. `is_sent`: it is outgoing, so repeated bytes are
+    /// retransmissions.
     pub(super) fn frame(
         &mut self,
         time_us: u64,
@@ -72,7 +73,7 @@ impl Flow {
         self.frame_bytes += u128::from(frame.bytes);
     }
 
-    /// A frame of which only counts that it came, and how far it goes.
+    /// A frame of which only its existence and end matter.
     pub(super) fn begin(&mut self, time_us: u64, frame: Stream) {
         let Stream { id, offset, bytes, .. } = frame;
         let first = Begun { first_us: time_us, from: offset, to: offset };
@@ -88,7 +89,7 @@ impl Flow {
         whole.chain(begun).fold(0, u64::saturating_add)
     }
 
-    /// When the first frame of a stream came.
+    /// When the first frame of a stream arrived.
     pub(super) fn begun_us(&self, id: u64) -> Option<u64> {
         let begun_us = self.begun.get(&id).map(|it| it.first_us);
         begun_us.or_else(|| Some(self.streams.get(id)?.first_us))
@@ -99,7 +100,7 @@ impl Flow {
         self.streams.len() + self.begun.len()
     }
 
-    /// The other side wants no more of a stream. The first time counts.
+    /// The other side cancels a stream. Only the first time counts.
     pub(super) fn stop(&mut self, time_us: u64, id: u64) {
         self.stream(id, time_us).cancel.get_or_insert_with(|| Box::new(Cancel::at(time_us)));
     }
@@ -138,7 +139,7 @@ impl FlowStream {
             self.progress.grow(step);
         }
         let fresh = self.assembly.unique_bytes.saturating_sub(before);
-        // What fills holes; a sender has none.
+        // Data that fills holes; a sender has none.
         let late = if is_sent { again } else { fresh.saturating_sub(beyond) };
         let counter =
             if is_later { &mut self.retransmitted_bytes } else { &mut self.reordered_bytes };
@@ -158,7 +159,7 @@ impl FlowStream {
         }
     }
 
-    /// The sums, for a stream that had frames.
+    /// The sums, for a stream with frames.
     pub(super) fn summary(
         &self,
         stream: u64,

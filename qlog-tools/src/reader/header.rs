@@ -8,14 +8,14 @@ use super::moment::epoch_ms;
 use crate::limits::HEADER_BYTES;
 use crate::trace::{self, Stack, Vantage};
 
-/// A header: the file's own fields, over them the trace's.
+/// A header: the file's own fields, overridden by the trace's.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Header {
     file: Map<String, Value>,
     trace: Map<String, Value>,
 }
 
-/// Programs that write qlogs, by what their logs call them. The first match counts.
+/// Programs that write qlogs, by the text that identifies them in logs. The first match counts.
 const STACKS: &str = "\
     utmost quic-go tquic quiche aioquic ngtcp2 mvfst neqo quinn noq picoquic quicly h2o xquic lsquic \
     haproxy s2n-quic msquic golang.org/x/net/quic pcap2qlog kwik openssl";
@@ -55,7 +55,7 @@ impl Header {
         text(value)
     }
 
-    /// The first of these places that has a text.
+    /// The first of these places with text.
     fn first_text(&self, places: &[&[&str]]) -> Option<String> {
         places.iter().find_map(|keys| self.text_at(keys))
     }
@@ -66,7 +66,7 @@ impl Header {
         Vantage::named(&kind.unwrap_or_default().to_ascii_lowercase()).unwrap_or_default()
     }
 
-    /// Whether a log from the network has packets flow as its server's.
+    /// Whether the packets of a log from the network flow as in its server's log.
     pub(super) fn flows_as_server(&self) -> bool {
         self.text_at(&["vantage_point", "flow"]).is_some_and(|flow| flow == "server")
     }
@@ -82,7 +82,7 @@ impl Header {
         clock
     }
 
-    /// The columns of events that are arrays, in lower case: mvfst wrote some of them in upper case.
+    /// The columns of array events, in lower case: mvfst wrote some of them in upper case.
     pub(super) fn event_fields(&self) -> Vec<String> {
         let fields = self.get("event_fields").or_else(|| self.get("fields"));
         let names = fields.and_then(Value::as_array).into_iter().flatten();
@@ -94,7 +94,7 @@ impl Header {
         names
     }
 
-    /// What it says of itself.
+    /// The header's own statements.
     pub(super) fn said(&self) -> trace::Header {
         let start = self.start();
         trace::Header {
@@ -123,20 +123,20 @@ impl Header {
         schema.or(version)
     }
 
-    /// The connection's ID, as both ends write it.
+    /// The connection's ID, in the form that both ends write.
     pub(super) fn connection(&self) -> Option<String> {
         let [first, old, group] = ["ODCID", "odcid", "group_id"].map(|it| ["common_fields", it]);
         let id = self.first_text(&[&first, &old, &group, &["connectionid"]]);
         id.map(|id| id.to_ascii_lowercase())
     }
 
-    /// tquic's logs do not name it, but their descriptions are unique.
+    /// Whether the log is from tquic, which does not name itself but has unique descriptions.
     fn is_nameless_tquic(&self) -> bool {
         let description = self.text_at(&["description"]).unwrap_or_default();
         ["id=SERVER-", "id=CLIENT-"].iter().any(|it| description.starts_with(it))
     }
 
-    /// The program that wrote it, by whatever names it.
+    /// The program that wrote it, from whatever identifies it.
     fn stack(&self) -> Stack {
         let named = self.text_at(&["vantage_point", "name"]);
         let hints = [

@@ -1,4 +1,4 @@
-//! The bodies of HTTP/3 events, and what they add up to for each stream.
+//! The bodies of HTTP/3 events, and their sums for each stream.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub(super) struct FrameEvent<'a> {
     #[serde(alias = "byte_length")]
     length: Option<Whole>,
     raw: Option<Raw>,
-    /// Over HTTP/2 and HTTP/1.1 our logs say where a piece of a body is, and whether it is the last.
+    /// Over HTTP/2 and HTTP/1.1, our logs give the offset of a body piece, and whether it is the last.
     offset: Option<Whole>,
     fin: Option<bool>,
     #[serde(borrow)]
@@ -31,7 +31,7 @@ pub(crate) struct Frame<'a> {
     raw: Option<Raw>,
     #[serde(borrow, default)]
     pub(super) headers: Vec<Field<'a>>,
-    /// Whom a `PRIORITY_UPDATE` is about; in some logs instead of `push_id`.
+    /// The subject of a `PRIORITY_UPDATE`; some logs use it instead of `push_id`.
     #[serde(alias = "prioritized_element_id", alias = "request_stream_id")]
     stream_id: Option<Whole>,
     pub(crate) push_id: Option<Whole>,
@@ -42,7 +42,7 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Whom a `PRIORITY_UPDATE` is about, and how it says so.
+    /// The subject of a `PRIORITY_UPDATE`, and its kind.
     pub(crate) fn prioritized(&self) -> Option<(u64, SignalKind)> {
         let is_push = self.target_stream_type.as_deref() == Some("push");
         match (self.stream_id, self.push_id) {
@@ -51,7 +51,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The same, and what it says.
+    /// The same, with its value.
     pub(super) fn priority_update(&self) -> Option<(u64, SignalKind, &str)> {
         let (element, how) = self.prioritized()?;
         Some((element, how, self.priority_field_value.as_deref()?))
@@ -85,13 +85,13 @@ pub(super) struct StreamType<'a> {
 }
 
 impl FrameEvent<'_> {
-    /// The piece of a body over TCP: its bytes are all that its stream has.
+    /// A body piece over TCP: its stream has no other bytes.
     pub(super) fn piece(&self) -> Option<Stream> {
         Stream::of(self.stream_id, Some(self.offset?), self.length, self.fin == Some(true))
     }
 
-    /// The length the event gives: for DATA its payload's, for HEADERS the whole frame's in our
-    /// logs and the payload's in quiche's own.
+    /// The length in the event: for DATA the payload's; for HEADERS the whole frame's in our logs, and the
+    /// payload's in quiche's own.
     pub(super) fn bytes(&self) -> u64 {
         let raw = self.raw.or(self.frame.raw);
         let raw_payload = raw.and_then(|raw| raw.payload_length.map(|bytes| bytes.0));
@@ -100,7 +100,7 @@ impl FrameEvent<'_> {
         self.length.map(|bytes| bytes.0).or(raw_payload).or(raw_whole).unwrap_or(0)
     }
 
-    /// `raw.length` counts the frame's type and length too.
+    /// Subtracts the frame's type and length, which `raw.length` includes.
     fn without_frame_header(&self, whole: u64) -> u64 {
         if !self.frame.kind.eq_ignore_ascii_case("data") {
             return whole;
@@ -112,7 +112,7 @@ impl FrameEvent<'_> {
     }
 }
 
-/// The bytes of a frame's one-byte type and its length (RFC 9000, section 16).
+/// The length of a frame's one-byte type and its length field (RFC 9000, section 16).
 pub(super) fn frame_header_bytes(payload: u64) -> u64 {
     1 + match payload {
         0..64 => 1,
@@ -122,7 +122,7 @@ pub(super) fn frame_header_bytes(payload: u64) -> u64 {
     }
 }
 
-/// What the fields of one HEADERS or `PUSH_PROMISE` frame say.
+/// The fields of one HEADERS or `PUSH_PROMISE` frame.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Message {
     pub(super) is_request: bool,
@@ -167,14 +167,14 @@ impl Message {
         std::iter::once(&self.url).chain(others.into_iter().flatten())
     }
 
-    /// Neither request nor interim response: what the body belongs to.
+    /// Whether it is neither a request nor an interim response: the message of the body.
     pub(super) fn is_final_response(&self) -> bool {
         self.status.is_some_and(|status| status >= 200)
     }
 }
 
-/// A text from the log, cut if it is very long. What a terminal or a page would obey instead of showing it (control
-/// characters, marks that turn the direction of writing) is replaced.
+/// A text from the log, cut if it is very long. Replaces characters that a terminal or a page would obey (control
+/// characters, marks for the writing direction).
 pub(super) fn kept(text: &str) -> String {
     let mut characters =
         text.chars().map(|it| if is_obeyed(it) { char::REPLACEMENT_CHARACTER } else { it });
@@ -195,7 +195,7 @@ pub(super) fn is_cut(text: &str) -> bool {
     text.len() > TEXT_CHARACTERS && text.chars().nth(TEXT_CHARACTERS).is_some()
 }
 
-/// The HTTP/3 frames of one stream in one direction, added up.
+/// The HTTP/3 frames of one stream in one direction, summed.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Framing {
     /// Bytes of the frames before the first DATA frame, as far as they were logged.
@@ -226,14 +226,14 @@ impl Framing {
         self.data_header_bytes = self.data_header_bytes.saturating_add(header);
     }
 
-    /// What a stream with all these frames has at least.
+    /// The minimum length of a stream with all these frames.
     pub(super) fn least_bytes(&self) -> u64 {
         self.header_bytes.saturating_add(self.data_header_bytes).saturating_add(self.data_bytes)
     }
 
-    /// Stream bytes before the body. What the DATA frames leave over of the stream is exact
-    /// whatever was logged of the frames before them (reserved frames often are not); a stream
-    /// whose end is unknown has only the logged frames.
+    /// Stream bytes before the body. The difference between the stream and its DATA frames is exact, even if
+    /// preceding frames were not logged (reserved frames often are not). For a stream with an unknown end, only the
+    /// logged frames count.
     pub(super) fn body_offset(&self, stream_bytes: Option<u64>) -> u64 {
         let of_data = self.data_bytes.saturating_add(self.data_header_bytes);
         let rest = stream_bytes.and_then(|bytes| bytes.checked_sub(of_data));

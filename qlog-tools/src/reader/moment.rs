@@ -1,9 +1,9 @@
-//! Moments of the wall clock, as headers write them (RFC 3339) and as milliseconds since 1970.
+//! Parses wall-clock times: RFC 3339, as in headers, and milliseconds since 1970.
 
-/// Milliseconds since 1970 of `2026-11-21T01:48:45.990298488Z`; a plain number is milliseconds already, unless it is too
-/// small to count from 1970.
+/// Milliseconds since 1970 of `2026-11-21T01:48:45.990298488Z`. A plain number already is milliseconds, unless it is too
+/// small for a time since 1970.
 pub(super) fn epoch_ms(text: &str) -> Option<f64> {
-    /// 1973: a time since the program began is smaller.
+    /// 1973: smaller values are times since the program began.
     const LEAST_MS: f64 = 1e11;
     let Some((date, time)) = text.split_once(['T', 't']) else {
         return text.parse().ok().filter(|ms: &f64| ms.is_finite() && *ms >= LEAST_MS);
@@ -20,7 +20,7 @@ pub(super) fn epoch_ms(text: &str) -> Option<f64> {
     (is_date && is_time).then(|| (minutes * 60 + second) as f64 * 1000.0 + fraction * 1000.0)
 }
 
-/// The moment as RFC 3339 writes it, to the microsecond.
+/// The time in RFC 3339 form, to the microsecond.
 pub(crate) fn rfc_3339(epoch_ms: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "a conversion from a float saturates")]
     let us = (epoch_ms * 1000.0).round() as i64;
@@ -42,7 +42,7 @@ fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
     numbers?.try_into().ok()
 }
 
-/// A time without its offset from UTC, and that in minutes.
+/// A time without its UTC offset, and the offset in minutes.
 fn without_offset(time: &str) -> Option<(&str, i64)> {
     if let Some(time) = time.strip_suffix(['Z', 'z']) {
         return Some((time, 0));

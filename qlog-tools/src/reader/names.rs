@@ -1,7 +1,7 @@
-//! Event names of all generations: what an event is decided by what follows its last colon, for
+//! Event names of all generations. An event is identified by the part after its last colon, because
 //! namespaces changed with every draft (`transport:`, `quic:`; `http:`, `h3:`, `http3:`; ..).
 
-/// What an event is, as far as the reader cares.
+/// The kind of an event, as far as the reader needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventKind {
     PacketSent,
@@ -12,7 +12,7 @@ pub(crate) enum EventKind {
     /// A timer of loss detection.
     Timer,
     CongestionState,
-    /// UDP datagrams went, or came.
+    /// UDP datagrams were sent or arrived.
     DatagramsSent,
     DatagramsReceived,
     /// Data between transport and application.
@@ -25,26 +25,26 @@ pub(crate) enum EventKind {
     PriorityUpdated,
     ParametersSet,
     Scheduler,
-    /// Another scheme of our server, from now on.
+    /// Our server has changed its scheme.
     Scheme,
-    /// qlog 0.1: a STREAM frame as an event of its own.
+    /// qlog 0.1: a STREAM frame as a separate event.
     LegacyStream,
-    /// Our client: bytes of a stream that came on another connection.
+    /// Our client: bytes of a stream that arrived on another connection.
     Moved,
-    /// Our client: it goes on to another page.
+    /// Our client navigates to another page.
     Navigation,
-    /// Our client: what its user sees, from when on.
+    /// Our client: when its user sees something.
     Milestone,
     /// Our server: what holds it back from now on.
     Restraint,
     /// An event of a known schema that the reader does not need.
     Unused,
-    /// An event of no schema known here.
+    /// An event that is in no known schema.
     Unknown,
 }
 
 impl EventKind {
-    /// Whether figures can mark such events; of the others there are too many, or they are shown otherwise.
+    /// Whether figures can mark such events; others are too numerous, or are shown in another way.
     pub(super) fn is_moment(self) -> bool {
         use EventKind::{
             DataMoved, DatagramsReceived, DatagramsSent, FrameCreated, FrameParsed, PacketReceived,
@@ -57,7 +57,7 @@ impl EventKind {
     }
 }
 
-/// Events that qlog's schemas define, of any generation, and the reader does not need.
+/// Events that qlog's schemas of any generation define and the reader does not need.
 const UNUSED: &str = "\
     ack_new acks_dropped alpn_information alpn_update amount_updated app_idle_update app_limited_update \
     bandwidth_est_update bytes_in_flight_update connection_close connection_closed connection_id_update \
@@ -76,10 +76,10 @@ const UNUSED: &str = "\
     stream_state_updated transport_state_update transport_summary tuple_assigned \
     udp_datagrams_dropped version_information";
 
-/// And those of newer drafts with a prefix of their own.
+/// The same for newer drafts, with a common prefix.
 const UNUSED_PREFIXES: [&str; 4] = ["udp_datagrams_", "qpack_", "loglevel_", "path_"];
 
-/// What the event of this name is.
+/// The kind of an event with this name.
 pub(super) fn kind(name: &str) -> EventKind {
     // Names are short: a plain search is faster than that of `str`.
     let colon = name.bytes().rposition(|byte| byte == b':');

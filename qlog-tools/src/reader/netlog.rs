@@ -1,8 +1,8 @@
 //! Chromium's netlog (`--log-net-log`): its QUIC sessions as events of qlog.
 //!
-//! A netlog is one JSON document of all that the browser's network did. Its events have numbers that its `constants` name. A
-//! packet's frames are events of their own: those of a received packet follow its header, those of a sent packet come before it.
-//! Times are whole milliseconds. What a session says that has no event in qlog becomes an event with the netlog's own name.
+//! A netlog is one JSON document of all the browser's network activity. Its events have numbers that its `constants` name. A
+//! packet's frames are events of their own: the frames of a received packet follow its header, the frames of a sent packet
+//! precede it. Times are whole milliseconds. Session events without a qlog equivalent keep the netlog's name.
 
 mod frames;
 
@@ -17,14 +17,14 @@ use super::tolerant::{Number, Whole};
 use crate::limits;
 use frames::{frame, parameters, without_repeated};
 
-/// More frames than a packet has room for.
+/// More frames than fit into a packet.
 const PACKET_FRAMES: usize = 2000;
 
 /// The translation of one document.
 pub(super) struct Netlog {
-    /// The names of events, of those that matter.
+    /// The names of relevant events.
     names: BTreeMap<u64, String>,
-    /// The type of sources that are QUIC sessions, if the document says it.
+    /// The type of sources that are QUIC sessions, if the document states it.
     session_type: Option<u64>,
     version: String,
     /// The wall clock at tick 0, in ms since 1970.
@@ -39,25 +39,25 @@ pub(super) struct Netlog {
 struct Session {
     /// The connection ID that the client chose.
     id: String,
-    /// The bytes of the last datagram, until its first packet takes them.
+    /// The size of the last datagram, until its first packet takes it.
     datagram_bytes: Option<Value>,
-    /// A received packet whose frames are still coming: when, and its body.
+    /// A received packet that is still waiting for frames: its time and its body.
     received: Option<(f64, Value)>,
-    /// The records that came after it.
+    /// The records that arrived after it.
     after: Vec<Vec<u8>>,
     /// Frames whose packet has not been sent yet.
     frames: Vec<Value>,
     /// When its last event was.
     last_ms: f64,
-    /// Those of the last Initial packet: Chromium logs them again when it pads the datagram.
+    /// The frames of the last Initial packet: Chromium logs them again when it pads the datagram.
     initial_frames: Vec<Value>,
-    /// The types of sent packets that are not 1-RTT packets; Chromium numbers those of all types in a row.
+    /// The types of sent packets other than 1-RTT packets; Chromium numbers packets of all types together.
     early: BTreeMap<u64, &'static str>,
-    /// As HTTP/3 streams have their compressed headers.
+    /// The lengths of compressed headers of HTTP/3 streams.
     header_bytes: BTreeMap<u64, u64>,
 }
 
-/// An event, of which nothing is looked into before its type says that it matters.
+/// An event. Its contents are parsed only if its type is relevant.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow, rename = "type")]
@@ -82,7 +82,7 @@ fn read<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<T> {
 }
 
 impl Netlog {
-    /// The netlog that begins with this JSON; `None` if it is something else.
+    /// The netlog with this JSON at its beginning; `None` if it is something else.
     pub(super) fn of(outer: &[u8]) -> Option<Self> {
         let outer: Value = serde_json::from_slice(outer).ok()?;
         let constants = outer.get("constants")?;
@@ -115,7 +115,7 @@ impl Netlog {
         Header::of_trace(br#"{"qlog_version":"netlog"}"#, trace.to_string().as_bytes())
     }
 
-    /// The records of qlog that an event completes; `None` if it cannot be read.
+    /// The qlog records that an event completes; `None` if it cannot be read.
     pub(super) fn event(&mut self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
         let event: Event<'_> = serde_json::from_slice(bytes).ok()?;
         let tick_ms = read::<Number>(event.time).map(|it| it.0);
@@ -138,13 +138,13 @@ impl Netlog {
         Some(session.event(time_ms, name, params))
     }
 
-    /// The records that are left at the end.
+    /// The remaining records at the end.
     pub(super) fn rest(&mut self) -> Vec<Vec<u8>> {
         self.sessions.values_mut().flat_map(Session::end).collect()
     }
 }
 
-/// Whether events of this name may be about a connection.
+/// Whether events of this name may concern a connection.
 fn matters(name: &str) -> bool {
     let is_of_session = name.starts_with("QUIC_SESSION") || name.starts_with("HTTP3_");
     is_of_session && !name.starts_with("QUIC_SESSION_POOL_") && name != "QUIC_SESSION_CREATED"
@@ -161,14 +161,14 @@ impl Session {
         } else if let Some(record) = self.record_of(time_ms, name, params) {
             self.after.push(record);
         }
-        // Frames of a received packet may come after other events.
+        // Frames of a received packet may follow other events.
         if self.received.is_none() || self.after.len() > PACKET_FRAMES {
             records.extend(self.flush());
         }
         records
     }
 
-    /// What an event becomes, unless it is a part of something else.
+    /// The record for an event, unless the event is part of another one.
     fn record_of(
         &mut self,
         time_ms: f64,
@@ -222,7 +222,7 @@ impl Session {
         Some(self.record(time_ms, event, &body))
     }
 
-    /// The received packet, once all its frames have come, and what came after it.
+    /// The received packet, once all its frames have arrived, and the records after it.
     fn flush(&mut self) -> Vec<Vec<u8>> {
         let received = self.received.take();
         let packet =
@@ -230,7 +230,7 @@ impl Session {
         packet.into_iter().chain(std::mem::take(&mut self.after)).collect()
     }
 
-    /// What is left at the end. A frame whose packet the log does not have is an event of its own.
+    /// The rest at the end. A frame whose packet is not in the log becomes a separate event.
     fn end(&mut self) -> Vec<Vec<u8>> {
         let mut records = self.flush();
         for frame in std::mem::take(&mut self.frames) {
@@ -240,7 +240,7 @@ impl Session {
         records
     }
 
-    /// The first packet of a datagram has its bytes.
+    /// A received packet; the first one of a datagram gets its size.
     fn received_packet(&mut self, params: &Map<String, Value>) -> Value {
         let kind = packet_type(params.get("long_header_type"));
         let header = json!({"packet_type": kind, "packet_number": params.get("packet_number")});
@@ -333,7 +333,7 @@ fn add(frames: &mut Vec<Value>, frame: Value) {
 const INITIAL: &str = "initial";
 const ONE_RTT: &str = "1RTT";
 
-/// From the type of a long header, or a level of encryption.
+/// The packet type from a long header's type, or from an encryption level.
 fn packet_type(kind: Option<&Value>) -> &'static str {
     let kind = kind.and_then(Value::as_str).unwrap_or_default();
     match kind.trim_start_matches("ENCRYPTION_") {

@@ -1,4 +1,4 @@
-//! The bodies of QUIC events: packets with their STREAM frames, and data handed over.
+//! The bodies of QUIC events: packets with their STREAM frames, and data passed between layers.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::limits::STREAM_OFFSET;
 use crate::packet::{PacketEvent, Space};
 use crate::trace::Vantage;
 
-/// Which way something went, seen from whoever wrote the log.
+/// A direction from the log writer's point of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     /// It came in.
@@ -27,16 +27,16 @@ pub(super) enum Direction {
 pub(super) struct Packet<'a> {
     #[serde(borrow, default)]
     header: Header<'a>,
-    /// Drafts before 02 had it beside the header.
+    /// The packet type, which drafts before 02 wrote beside the header.
     #[serde(borrow, alias = "type")]
     packet_type: Option<Cow<'a, str>>,
     packet_number: Option<Whole>,
     raw: Option<Raw>,
-    /// mvfst has one event for all that were lost at once.
+    /// mvfst's single event for all packets lost at once.
     lost_packets: Option<Whole>,
     #[serde(borrow, default)]
     frames: Option<Vec<Frame<'a>>>,
-    /// Why it went.
+    /// Why it was sent.
     #[serde(borrow)]
     trigger: Option<&'a RawValue>,
 }
@@ -62,7 +62,7 @@ impl Direction {
         }
     }
 
-    /// The side that wrote the log, if the client's packets go this way.
+    /// The side that wrote the log, if the client's packets go in this direction.
     pub(super) fn of_client(self) -> Vantage {
         match self {
             Self::Received => Vantage::Server,
@@ -70,7 +70,7 @@ impl Direction {
         }
     }
 
-    /// What happens to a packet that goes this way.
+    /// The event of a packet in this direction.
     pub(super) fn event(self) -> PacketEvent {
         match self {
             Self::Received => PacketEvent::Received,
@@ -89,17 +89,17 @@ impl<'a> Packet<'a> {
         self.header.packet_number.or(self.packet_number).map(|number| number.0)
     }
 
-    /// Whether the log says that it went because a probe timer expired.
+    /// Whether the log states that it was sent because a probe timer expired.
     pub(super) fn is_probe(&self) -> bool {
         self.trigger.is_some_and(|it| it.get() == r#""pto_probe""#)
     }
 
-    /// How many packets an event of losses is about.
+    /// The number of packets in an event of losses.
     pub(super) fn lost(&self) -> u64 {
         self.lost_packets.map_or(1, |packets| packets.0)
     }
 
-    /// 0 when it is not logged.
+    /// 0 if not logged.
     pub(super) fn bytes(&self) -> u32 {
         let bytes =
             self.raw.and_then(|raw| raw.length).or(self.header.packet_size).or(self.header.length);
@@ -126,23 +126,23 @@ impl<'a> Packet<'a> {
         About::Packet { event, space, number, bytes, frames }
     }
 
-    /// Whether the log says that it has the keys of a complete handshake.
+    /// Whether the log states that it uses the keys of a complete handshake.
     pub(super) fn is_one_rtt(&self) -> bool {
         self.is("1RTT") || self.is("onertt")
     }
 
-    /// Where a client's first packet goes: the original destination connection ID.
+    /// The destination of a client's first packet: the original destination connection ID.
     pub(super) fn destination(&self) -> Option<&str> {
         self.header.dcid.as_deref()
     }
 
-    /// Where the client's packets go after a Retry: its source connection ID. `None` for any other packet.
+    /// The destination of the client's packets after a Retry: its source connection ID. `None` for any other packet.
     pub(super) fn retry_source(&self) -> Option<&str> {
         self.header.scid.as_deref().filter(|id| !id.is_empty() && self.is("retry"))
     }
 }
 
-/// A frame in a packet; only STREAM, `STOP_SENDING`, ACK, DATAGRAM, `MAX_DATA` and `MAX_STREAM_DATA` frames are looked into.
+/// A frame in a packet. Only STREAM, `STOP_SENDING`, ACK, DATAGRAM, `MAX_DATA` and `MAX_STREAM_DATA` frames are parsed.
 #[derive(Deserialize)]
 pub(super) struct Frame<'a> {
     #[serde(rename = "frame_type", borrow)]
@@ -151,7 +151,7 @@ pub(super) struct Frame<'a> {
     stream_id: Option<Whole>,
     offset: Option<Whole>,
     length: Option<Whole>,
-    /// OpenSSL's, whose `length` counts the frame's head only.
+    /// OpenSSL's payload length; its `length` counts only the frame's head.
     payload_length: Option<Whole>,
     raw: Option<Raw>,
     fin: Option<bool>,
@@ -194,7 +194,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// `None` if it is beyond the largest offset that there is.
+    /// `None` if it exceeds the largest offset.
     pub(super) fn of(
         id: Whole,
         offset: Option<Whole>,
@@ -214,7 +214,7 @@ impl Stream {
 }
 
 impl Frame<'_> {
-    /// Whether it says that it is a STREAM frame.
+    /// Whether it is a STREAM frame.
     pub(super) fn is_stream(&self) -> bool {
         self.is("stream")
     }
@@ -223,25 +223,25 @@ impl Frame<'_> {
         self.is("ack")
     }
 
-    /// Whether a packet with it asks for an acknowledgement (RFC 9002, section 2).
+    /// Whether it makes its packet ack-eliciting (RFC 9002, section 2).
     pub(super) fn is_ack_eliciting(&self) -> bool {
         !["ack", "padding", "connection_close"].iter().any(|it| self.is(it))
     }
 
-    /// How long an ACK frame says that it was held back, in the log's unit.
+    /// The delay that an ACK frame reports, in the log's unit.
     pub(super) fn ack_delay(&self) -> Option<f64> {
         let delay = self.ack_delay.filter(|_| self.is_ack())?;
         serde_json::from_str::<Number>(delay.get()).ok().map(|it| it.0)
     }
 
-    /// The packets that came with ECT(0), ECT(1) and CE, of an ACK frame that says it.
+    /// The packets that arrived with ECT(0), ECT(1) and CE, from an ACK frame that reports them.
     pub(super) fn ecn(&self) -> Option<[u64; 3]> {
         let counts = [self.ect0, self.ect1, self.ce];
         let is_said = self.is_ack() && counts.iter().any(Option::is_some);
         is_said.then(|| counts.map(|it| it.map_or(0, |count| count.0)))
     }
 
-    /// Its kind as the log has it, and the bytes of data in it: of frames that have data, and say how much.
+    /// Its kind as logged, and its bytes of data, for frames with data and a length.
     pub(super) fn filled(&self) -> (&str, u64) {
         let has_data = ["stream", "crypto", "datagram", "padding"].iter().any(|it| self.is(it));
         let bytes = self.length().filter(|_| has_data).map_or(0, |it| it.0);
@@ -252,7 +252,7 @@ impl Frame<'_> {
         self.is("datagram")
     }
 
-    /// Drafts before 02 wrote the kinds of frames in capitals, too.
+    /// Compares the kind. Drafts before 02 also wrote kinds of frames in capitals.
     fn is(&self, kind: &str) -> bool {
         self.kind.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(kind))
     }
@@ -267,7 +267,7 @@ impl Frame<'_> {
         Stream::of(self.stream_id?, self.offset, self.length(), self.fin == Some(true))
     }
 
-    /// The stream that a `STOP_SENDING` frame cancels. With `H3_NO_ERROR` it cancels nothing: all of the response has come,
+    /// The stream that a `STOP_SENDING` frame cancels. With `H3_NO_ERROR` it cancels nothing: the response is complete,
     /// perhaps on another connection.
     pub(super) fn stopped_stream(&self) -> Option<u64> {
         let is_stop = self.is("stop_sending");
@@ -306,7 +306,7 @@ impl Frame<'_> {
         self.is("handshake_done")
     }
 
-    /// Whether its length is missing without a good reason: an empty frame that only ends a stream may do without.
+    /// Whether its length is missing without a good reason: an empty frame that only ends a stream needs none.
     pub(super) fn lacks_length(&self) -> bool {
         let may_be_empty = self.fin == Some(true) && self.offset.is_some_and(|it| it.0 > 0);
         self.length().is_none() && !may_be_empty
@@ -332,7 +332,7 @@ impl Frame<'_> {
     }
 }
 
-/// A STREAM frame as an event of its own.
+/// A STREAM frame as a separate event.
 #[derive(Deserialize)]
 pub(super) struct LoneStream {
     pub(super) packet_nr: Option<Whole>,
@@ -349,7 +349,7 @@ impl LoneStream {
     }
 }
 
-/// The stream that any event is about, if it says so.
+/// The stream that any event concerns, if it states one.
 pub(super) fn stream_of(data: &[u8]) -> Option<u64> {
     let found: OfStream = body(data).ok()?;
     found.stream_id.map(|it| it.0)
@@ -373,7 +373,7 @@ pub(super) struct DataMoved<'a> {
 }
 
 impl DataMoved<'_> {
-    /// How far into the stream the data goes, if the event says so.
+    /// The end offset of the data, if the event states it.
     pub(super) fn end(&self) -> Option<u64> {
         let bytes =
             self.length.or_else(|| self.raw.and_then(|raw| raw.length.or(raw.payload_length)))?;

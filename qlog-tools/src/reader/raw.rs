@@ -1,5 +1,5 @@
-//! The events of a log one after another with their bodies, for converters. Traces are numbered as the
-//! reader numbers them: in the order of their first events, connections with group IDs of their own each as one.
+//! The events of a log one after another with their bodies, for converters. Traces are numbered as in the reader: in the
+//! order of their first events, where each connection with its own group ID counts as one.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -17,7 +17,7 @@ use super::{ENDS_EARLY, Given, ReadError, Sink, give};
 use crate::limits;
 use crate::trace::{self, Vantage};
 
-/// A trace's header, as every format can say it.
+/// A trace's header, in a form common to all formats.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     pub(crate) said: trace::Header,
@@ -33,11 +33,11 @@ impl Facts {
 
 /// A piece of a log.
 pub(crate) enum Raw {
-    /// The next trace begins; in a file without header the first begins by itself.
+    /// The next trace begins; in a file without a header, the first begins implicitly.
     Trace(Facts),
     /// An event.
     Event(RawEvent),
-    /// A trace of a document ends: what its header says with what stood after the events.
+    /// A trace of a document ends; its header with the fields after the events.
     TraceEnds(Facts),
     /// A record that could not be read.
     Bad,
@@ -45,22 +45,22 @@ pub(crate) enum Raw {
 
 /// An event with its body.
 pub(crate) struct RawEvent {
-    /// Which trace it belongs to, from 0.
+    /// Its trace, from 0.
     pub(crate) trace: usize,
     /// Microseconds on the log's clock.
     pub(crate) time_us: u64,
     /// The same in ms, with all digits that the log has.
     pub(crate) time_ms: f64,
     pub(crate) kind: EventKind,
-    /// As the log has it, with its category.
+    /// As logged, with its category.
     pub(crate) name: String,
-    /// What qlog 0.1 gave beside the body.
+    /// The trigger, which qlog 0.1 wrote beside the body.
     pub(crate) trigger: Option<String>,
     pub(crate) data: Value,
 }
 
-/// Gives each piece to `each` until it says no more. Returns the log's first bytes, for a message, and why reading
-/// stopped in the middle, if it did.
+/// Passes each piece to `each` until it returns false. Returns the log's first bytes, for a message, and why reading stopped
+/// in the middle, if it did.
 pub(crate) fn pieces(
     file: &str,
     input: impl Read,
@@ -81,7 +81,7 @@ pub(crate) fn pieces(
     if state.breaks_off {
         broken_off = Some(ENDS_EARLY);
     }
-    // A log without events has a header all the same.
+    // A log without events still has a header.
     if let (Some(header), 0) = (state.first.take(), state.traces) {
         state.give(Raw::Trace(header));
     }
@@ -95,13 +95,13 @@ struct State<F> {
     clock: Clock,
     fields: Vec<String>,
     facts: Facts,
-    /// The first header's facts, while no event has come.
+    /// The first header's facts, until an event arrives.
     first: Option<Facts>,
-    /// Those of the current header, by group ID.
+    /// The connections of the current header, by group ID.
     connections: BTreeMap<Option<String>, Connection>,
-    /// Traces so far.
+    /// The number of traces so far.
     traces: usize,
-    /// Whether the last record is not JSON because it breaks off. Unless it is the file's last, it is bad.
+    /// Whether the last record is truncated JSON. Unless it is the file's last, it is bad.
     breaks_off: bool,
 }
 
@@ -159,13 +159,13 @@ impl<F: FnMut(Raw) -> bool> Sink for State<F> {
     fn repair(&mut self, _: &'static str) {}
 }
 
-/// What a header says.
+/// The facts in a header.
 fn facts(header: &Header) -> Facts {
     Facts { said: header.said(), vantage: header.vantage(), connection: header.connection() }
 }
 
-/// What the header of trace `trace` (from 0) says that stands after its events: aioquic writes the side there. `None` if all
-/// stands before them, or is nowhere.
+/// The facts of trace `trace` (from 0) whose header fields follow its events, where aioquic writes the side. `None` if all
+/// precede them, or there are none.
 pub(crate) fn facts_at_end(
     file: &str,
     input: impl Read,
@@ -227,7 +227,7 @@ impl<F: FnMut(Raw) -> bool> State<F> {
         Some(())
     }
 
-    /// As many traces as the reader keeps; what is more belongs to the header's own.
+    /// The group of an event, for as many traces as the reader keeps; others belong to the header's own.
     fn group(&self, event: &Event<'_>) -> Option<String> {
         let group = event.group.as_deref().map(kept);
         let has_room = self.traces < limits::TRACES;

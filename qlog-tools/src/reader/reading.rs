@@ -1,4 +1,4 @@
-//! The state between records: headers begin traces, events belong to one.
+//! The state between records: headers begin traces, and events belong to one.
 
 use std::collections::BTreeMap;
 
@@ -35,17 +35,17 @@ pub(super) struct Reading {
     options: ReadOptions,
     file: String,
     traces: Vec<TraceReading>,
-    /// The trace that a header began, and those of its connections that have IDs of their own.
+    /// The trace that a header began, including its connections with their own IDs.
     current: Option<usize>,
     groups: BTreeMap<String, usize>,
     records: u64,
-    /// What all traces keep in memory.
+    /// The memory that all traces use.
     kept: usize,
     streams: usize,
     text_bytes: usize,
-    /// What was left out before any trace.
+    /// Records that were left out before any trace.
     early: Vec<(&'static str, u64)>,
-    /// Whether the last record is not JSON because it breaks off.
+    /// Whether the last record is truncated JSON.
     breaks_off: bool,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Reading {
 #[derive(Default)]
 struct TraceReading {
     collector: Collector,
-    /// As the header has it: for the trace, and for each of its connections.
+    /// The header's clock, for the trace and each of its connections.
     header_clock: Clock,
     /// A log from the network whose packets flow as the server's.
     flows_as_server: bool,
@@ -61,9 +61,9 @@ struct TraceReading {
     fields: Vec<String>,
     rtt_unit_ms: f64,
     has_header: bool,
-    /// The record with its first event; 0 before that.
+    /// The record of its first event; 0 before that.
     first_record: u64,
-    /// The trace that the header began, if this one is for a connection with an ID of its own.
+    /// The trace that the header began, if this one is for a connection with its own ID.
     header_trace: Option<usize>,
 }
 
@@ -144,7 +144,7 @@ impl Reading {
         Self { options, file: file.to_owned(), ..Self::default() }
     }
 
-    /// Whether the file's texts take more memory than they may.
+    /// Whether the file's texts exceed their memory limit.
     pub(super) fn has_too_much_text(&self) -> bool {
         self.text_bytes > limits::TEXTS_BYTES
     }
@@ -256,7 +256,7 @@ impl Reading {
         }
     }
 
-    /// Something of the file that is not in the traces.
+    /// Records a part of the file that is not in the traces.
     pub(super) fn leave_out(&mut self, what: &'static str) {
         let record = self.records;
         if let Some(trace) = self.current_trace() {
@@ -264,12 +264,13 @@ impl Reading {
         }
     }
 
-    /// Records so far.
+    /// The number of records so far.
     pub(super) fn records(&self) -> u64 {
         self.records
     }
 
-    /// What cannot be read belongs to no connection, so it is said of each that the same header began.
+    /// Copies repairs to all connections of the same header, because unreadable records belong to no
+    /// connection.
     fn share_repairs(&mut self) {
         for place in 0..self.traces.len() {
             let Some(header) = self.traces[place].header_trace else { continue };
@@ -279,7 +280,7 @@ impl Reading {
         }
     }
 
-    /// In the order of their first events; `None` if nothing was a header or an event.
+    /// The traces in the order of their first events; `None` if nothing was a header or an event.
     pub(super) fn finish(mut self, container: Container) -> Option<Vec<Trace>> {
         if self.breaks_off {
             self.repair(super::ENDS_EARLY);
@@ -288,13 +289,13 @@ impl Reading {
             }
         }
         if self.traces.iter().all(TraceReading::is_empty) {
-            // Traces without any event: the first stands for all.
+            // Traces without any event: the first represents all.
             let mut first = self.traces.into_iter().next()?.collector.trace;
             first.header.container = container;
             return Some(vec![first]);
         }
         self.share_repairs();
-        // The header's own trace is empty when all events have connections of their own.
+        // The header's own trace is empty if all events have their own connections.
         self.traces.retain(|reading| !reading.is_empty());
         self.traces.sort_by_key(|reading| reading.first_record);
         let is_only = self.traces.len() == 1;
@@ -341,7 +342,7 @@ impl TraceReading {
         self.flows_as_server = header.flows_as_server();
     }
 
-    /// Whether it could be read; what could not is not counted.
+    /// Whether the event could be read; if not, it is not counted.
     fn event(&mut self, event: &Event<'_>, record: u64) -> bool {
         let before = self.clock.clone();
         let Some((time_us, clock_repair)) = self.clock.normalize(event.time) else {
@@ -429,14 +430,14 @@ impl TraceReading {
     }
 }
 
-/// Counts a record that could not be read.
+/// Counts an unreadable record.
 fn leave_out_record(trace: &mut Trace, what: &'static str, record: u64) {
     trace.counts.records += 1;
     trace.counts.bad_records += 1;
     trace.leave_out(what, record);
 }
 
-/// How many bytes of memory that took.
+/// Counts a name. Returns the bytes of memory that it took.
 fn count_name(by_name: &mut BTreeMap<String, u64>, name: &str) -> usize {
     if let Some(count) = by_name.get_mut(name) {
         *count += 1;
@@ -449,7 +450,7 @@ fn count_name(by_name: &mut BTreeMap<String, u64>, name: &str) -> usize {
     bytes
 }
 
-/// Whether JSON is whole as far as it goes: the last record of a program that was stopped.
+/// Whether JSON is valid up to its end but incomplete: the last record of a program that was stopped.
 pub(super) fn breaks_off(json: &[u8]) -> bool {
     let read: serde_json::Result<IgnoredAny> = serde_json::from_slice(json);
     read.is_err_and(|error| error.is_eof())

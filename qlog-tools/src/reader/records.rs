@@ -1,5 +1,5 @@
-//! Cuts a file into records: JSON text sequences (RFC 7464) at the record separator, other files
-//! at the line end. Memory is bounded by the longest record, and that by a limit.
+//! Splits a file into records: JSON text sequences (RFC 7464) at the record separator, other files at line ends.
+//! Memory is limited by the longest record, which has a limit.
 
 use std::io::{self, BufRead, Read as _};
 
@@ -25,12 +25,12 @@ pub(super) struct Records<R> {
     limit: usize,
     /// Whether no record has been read.
     is_at_start: bool,
-    /// Whether a separator stood before the first record only, and the others were lines.
+    /// Whether only the first record had a separator, and the others were lines.
     goes_on_in_lines: bool,
 }
 
 impl<R: BufRead> Records<R> {
-    /// Learns the separator from the first byte that is not white space.
+    /// Determines the separator from the first byte that is not white space.
     pub(super) fn new(mut input: R) -> io::Result<Self> {
         if input.fill_buf()?.starts_with(&BYTE_ORDER_MARK) {
             input.consume(BYTE_ORDER_MARK.len());
@@ -71,7 +71,7 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    /// Reads up to the next separator. `None` at the end of the file, `false` over the limit.
+    /// Reads up to the next separator. `None` at the end of the file, `false` beyond the limit.
     fn fill(&mut self) -> io::Result<Option<bool>> {
         self.record.clear();
         if self.is_at_start {
@@ -107,7 +107,7 @@ impl<R: BufRead> Records<R> {
             }
             let used = piece.len() + usize::from(end.is_some());
             self.input.consume(used);
-            // How much is kept of a record over the limit depends on the buffer, so it says nothing.
+            // The stored part of a record beyond the limit depends on the buffer, so it shows nothing.
             if is_line && !(is_whole && self.ends_first_line()?) {
                 // A line end within the first record.
                 if is_whole {
@@ -121,7 +121,8 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    /// Whether the first record ends with its line: what follows has no separator. Otherwise lines are parts of records.
+    /// Whether the first record ends with its line, that is, the rest has no separators. Otherwise lines are parts of
+    /// records.
     fn ends_first_line(&mut self) -> io::Result<bool> {
         if serde_json::from_slice::<IgnoredAny>(&self.record).is_err() {
             return Ok(false);

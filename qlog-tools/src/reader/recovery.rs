@@ -1,5 +1,5 @@
-//! What a log says of its sender's recovery: windows and round-trip times, losses that only metrics count, probe timeouts, states of
-//! the congestion control, and how long the other end held its acknowledgements back.
+//! The sender's recovery in a log: windows and round-trip times, losses that only metrics count, probe timeouts, states of the
+//! congestion control, and the peer's acknowledgement delays.
 
 use std::borrow::Cow;
 
@@ -13,15 +13,15 @@ use crate::packet::{Packet, PacketEvent, Space};
 use crate::saturating_cast::to_u64;
 use crate::trace::{Ack, Detail, RecoverySample};
 
-/// As many records of lost packets as one event of metrics makes at most.
+/// The most records of lost packets from one event of metrics.
 const LOST_RECORDS: u64 = 1024;
-/// As many timeouts as one event of metrics counts at most.
+/// The most timeouts that one event of metrics counts.
 const TIMEOUTS: u64 = 64;
-/// The exponent of a peer that does not say its own (RFC 9000, section 18.2).
+/// The default exponent of a peer (RFC 9000, section 18.2).
 const ACK_DELAY_EXPONENT: u32 = 3;
 
-/// How many milliseconds one unit of a log's `ack_delay` is: qlog's schema wants milliseconds, mvfst writes microseconds. quiche and
-/// ours write a thousandth of the number in the frame, picoquic this number, which the sender's exponent scales.
+/// Milliseconds per unit of a log's `ack_delay`: qlog's schema has milliseconds, mvfst writes microseconds. quiche and our programs
+/// write a thousandth of the number in the frame; picoquic writes this number itself, which the sender's exponent scales.
 fn ack_delay_unit_ms(stack: Option<&str>, exponent: Option<u32>) -> f64 {
     let encoded_us = f64::from(exponent.unwrap_or(ACK_DELAY_EXPONENT)).exp2();
     match stack {
@@ -71,18 +71,18 @@ struct TotalAndDelta {
 }
 
 impl Metrics {
-    /// Packets that were declared lost, where quiche says so; it has no event of its own for it.
+    /// Packets that were declared lost, from quiche, which has no separate event for them.
     fn lost(&self) -> Option<TotalAndDelta> {
         self.cf_lost_packets
     }
 
-    /// The bytes of those that this event declares lost.
+    /// The bytes of the packets that this event declares lost.
     fn lost_bytes(&self) -> u32 {
         let bytes = self.cf_lost_bytes.map_or(0, |it| it.delta.0);
         u32::try_from(bytes).unwrap_or(u32::MAX)
     }
 
-    /// `rtt_unit_ms` is what one unit of an RTT is worth.
+    /// `rtt_unit_ms` is the unit of an RTT in ms.
     fn sample(&self, time_us: u64, rtt_unit_ms: f64) -> RecoverySample {
         let [smoothed_rtt_ms, latest_rtt_ms, min_rtt_ms] =
             [self.smoothed_rtt, self.latest_rtt, self.min_rtt]
@@ -99,7 +99,7 @@ impl Metrics {
     }
 }
 
-/// `None` for what stacks write for "unlimited".
+/// `None` for the values that mean "unlimited".
 fn whole_bytes(number: Number) -> Option<u64> {
     (0.0..=1e15).contains(&number.0).then(|| to_u64(number.0))
 }
@@ -120,7 +120,7 @@ impl Collector {
             self.lost_by_metrics = self.lost_by_metrics.max(Some(lost.total.0));
             let records = if is_full { lost.delta.0.min(LOST_RECORDS) } else { 0 };
             for record in 0..records {
-                // The bytes of all of them are those of the first.
+                // All their bytes are attributed to the first.
                 let bytes = if record == 0 { metrics.lost_bytes() } else { 0 };
                 let (space, event) = (Space::Application, PacketEvent::Lost);
                 let packet =
@@ -140,7 +140,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Metrics say how many probe timers expired in a row.
+    /// Metrics report consecutive expirations of probe timers.
     fn timeouts_counted(&mut self, time_us: u64, count: u64) {
         let more = count.saturating_sub(self.timeouts_in_a_row).min(TIMEOUTS);
         self.timeouts_in_a_row = count;
@@ -150,7 +150,7 @@ impl Collector {
         self.moments_kept += usize::try_from(more).unwrap_or_default();
     }
 
-    /// A probe timer expired. Two packets may say so of one.
+    /// A probe timer expired. Two packets may report the same expiration.
     pub(super) fn timeout(&mut self, time_us: u64) {
         if self.detail < Detail::Full {
             return;
@@ -163,7 +163,7 @@ impl Collector {
         }
     }
 
-    /// A timer of loss detection was set, cancelled, or expired. What cannot be read tells nothing: stacks have timers of their own.
+    /// A timer of loss detection was set, cancelled, or expired. Unreadable events are ignored, because stacks have other timers.
     pub(super) fn timer(&mut self, time_us: u64, data: &[u8]) {
         let Ok(TimerEvent { timer_type, event_type }) = body(data) else { return };
         let is_probes = timer_type.is_some_and(|it| it.eq_ignore_ascii_case("pto"));
@@ -176,7 +176,7 @@ impl Collector {
         }
     }
 
-    /// The congestion control is in another state.
+    /// The congestion control has changed its state.
     pub(super) fn congestion_state(&mut self, time_us: u64, data: &[u8]) {
         let Ok(StateEvent { new: Some(state) }) = body(data) else { return };
         if self.detail < Detail::Full {
@@ -193,7 +193,7 @@ impl Collector {
         self.moments_kept += 1;
     }
 
-    /// An ACK frame for 1-RTT packets came with these ranges; `fresh` of them were not acknowledged before.
+    /// An ACK frame for 1-RTT packets arrived with these ranges; `fresh` of them had not been acknowledged before.
     pub(super) fn ack(
         &mut self,
         time_us: u64,
@@ -214,7 +214,7 @@ impl Collector {
     }
 }
 
-/// Whether an event of metrics says how many packets were lost, without parsing it.
+/// Whether an event of metrics counts lost packets, without parsing it.
 fn counts_losses(data: &[u8]) -> bool {
     std::str::from_utf8(data).is_ok_and(|data| data.contains("\"cf_lost_packets\""))
 }

@@ -1,4 +1,5 @@
-//! The calls that our server made to its scheduler, as it logs them ([`Call::EVENT`](schedulers::Call::EVENT)).
+//! The calls that our server made to its scheduler, in their logged form
+//! ([`Call::EVENT`](schedulers::Call::EVENT)).
 
 use std::fmt;
 
@@ -19,7 +20,7 @@ impl SchedulerCall {
     }
 }
 
-/// Gives each field of an object to the reader, also those of objects in it.
+/// Passes each field of an object, and of nested objects, to the reader.
 struct Fields<'r>(&'r mut CallReader);
 
 impl<'de> Visitor<'de> for Fields<'_> {

@@ -1,4 +1,4 @@
-//! Finds out how a log is cut into events, from its first bytes.
+//! Determines from a log's first bytes how it is divided into events.
 
 use std::io::{self, Cursor, Read};
 
@@ -8,20 +8,20 @@ use std::collections::BTreeMap;
 use crate::limits::RECORD_BYTES;
 use crate::trace::Container;
 
-/// What is looked at first. Where it has no line end, the first line may still be a record: more is
-/// looked at, up to the longest record.
+/// The number of bytes examined first. Without a line end in them, the first line may still be a
+/// record: then more are examined, up to the longest record.
 const LOOK_BYTES: usize = 1 << 16;
 pub(super) const RECORD_SEPARATOR: u8 = 0x1e;
 pub(super) const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// A log whose first bytes have been looked at.
+/// A log whose first bytes have been examined.
 pub(super) struct Sniffed<'a> {
     pub(super) container: Container,
     /// The first bytes, for a message.
     pub(super) begins: String,
-    /// There is nothing in it.
+    /// Whether it is empty.
     pub(super) is_empty: bool,
-    /// All bytes, the first ones too.
+    /// All bytes, including the first ones.
     pub(super) whole: Box<dyn Read + 'a>,
 }
 
@@ -34,13 +34,13 @@ pub(super) fn sniff<'a>(mut input: impl Read + 'a) -> io::Result<Sniffed<'a>> {
     let whole: Box<dyn Read + 'a> = match end {
         Ok(()) => Box::new(Cursor::new(look).chain(input)),
         Err(cause) if look.is_empty() => return Err(cause),
-        // What came before the error is worth reading.
+        // The bytes before the error are worth reading.
         Err(cause) => Box::new(Cursor::new(look).chain(Broken(Some(cause)))),
     };
     Ok(Sniffed { container, begins, is_empty, whole })
 }
 
-/// The first line, cut to fit a message, or what it consists of.
+/// The first line, cut to fit a message, or its kind of content.
 fn begins(look: &[u8]) -> String {
     const SHOWN: usize = 40;
     if look.starts_with(&[0xff, 0xfe]) || look.starts_with(&[0xfe, 0xff]) {
@@ -65,7 +65,7 @@ fn begins(look: &[u8]) -> String {
     format!("`{shown}`")
 }
 
-/// What to do about JSON whose records are in a list, or not a line each, as jq writes it.
+/// The remedy for JSON whose records are in a list, or not one per line, as jq writes it.
 fn one_a_line(text: &[u8]) -> Option<&'static str> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
     let is_whole = values.next().is_some_and(|it| it.is_ok());
@@ -74,22 +74,22 @@ fn one_a_line(text: &[u8]) -> Option<&'static str> {
     let is_line = serde_json::from_slice::<IgnoredAny>(line).is_ok();
     match (text.first(), is_whole && !is_line, rest.first()) {
         (Some(b'['), ..) if text[1..].trim_ascii_start().starts_with(b"{") => {
-            Some("`[{`: a list of records; write one a line with `jq -c '.[]' FILE`")
+            Some("`[{`: a list of records; write one per line with `jq -c '.[]' FILE`")
         }
         (Some(b'{'), true, Some(b'{')) => Some(
-            "several JSON values that are not a line each; write one a line with `jq -c . FILE`",
+            "several JSON values that are not one per line; write one per line with `jq -c . FILE`",
         ),
         _ => None,
     }
 }
 
-/// Whether JSON, also if it ends early, is an object whose first key is `log`, as a HAR is.
+/// Whether JSON, even if truncated, is an object whose first key is `log`, as in a HAR file.
 pub fn is_har(json: &[u8]) -> bool {
     let inside = text_of(json).strip_prefix(b"{").unwrap_or_default();
     inside.trim_ascii_start().starts_with(b"\"log\"")
 }
 
-/// Reads until the container can be told.
+/// Reads until the container is known.
 fn look_at(input: &mut impl Read, look: &mut Vec<u8>) -> io::Result<()> {
     let mut wanted = LOOK_BYTES;
     loop {
@@ -107,7 +107,7 @@ fn text_of(look: &[u8]) -> &[u8] {
     look.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(look).trim_ascii_start()
 }
 
-/// Gives the error that cut the input off.
+/// Returns the error that cut the input off.
 struct Broken(Option<io::Error>);
 
 impl Read for Broken {
@@ -118,7 +118,7 @@ impl Read for Broken {
 
 #[expect(
     clippy::zero_sized_map_values,
-    reason = "only the keys are asked for; serde has no set of keys"
+    reason = "only the keys are needed; serde has no set of keys"
 )]
 fn container(look: &[u8]) -> Container {
     let text = text_of(look);

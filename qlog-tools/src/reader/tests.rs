@@ -1,4 +1,4 @@
-//! Whole logs through the reader: small ones written here, and sample files when they are there.
+//! Whole logs through the reader: small ones written here, and sample files if available.
 
 mod samples;
 mod stacks;
@@ -133,7 +133,7 @@ fn a_file_that_is_not_a_qlog_is_an_error_that_says_so() {
     assert_eq!(
         error(b"hello\nworld\n"),
         "f: not a qlog: none of its 2 records is a header or an event; it begins with `hello`; \
-         what is read is JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
+         the formats are JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
     );
     let empty = "f: the file is empty: nothing was logged, or its writer did not get to close it";
     assert_eq!((&*error(b""), &*error(b" \n")), (empty, empty));

@@ -1,4 +1,4 @@
-//! Numbers as stacks write them: as numbers, or as strings.
+//! Numbers as stacks write them: as numbers or as strings.
 
 use std::fmt;
 

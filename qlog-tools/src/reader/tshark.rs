@@ -1,7 +1,7 @@
 //! Packet captures, as tshark dissects and decrypts them: its JSON (`-T json --no-duplicate-keys`) as events of qlog.
 //!
-//! Datagrams, packets and frames become events; of frames what figures and metrics need. The side that sent a connection's first
-//! packet is its client. HTTP/3 is left to the logs of both ends.
+//! Datagrams, packets and frames become events; frames keep what figures and metrics need. The side that sent a connection's first
+//! packet is its client. HTTP/3 is not read from captures.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use super::{ENDS_EARLY, ReadError, ReadOptions, Sink, Unread};
 use crate::limits::STREAMS;
 use crate::trace::{Container, Trace, Vantage};
 
-/// An end that does not say otherwise counts its delays of acknowledgements in so many microseconds (RFC 9000, section 18.2).
+/// The default unit of an end's acknowledgement delays, in microseconds (RFC 9000, section 18.2).
 const ACK_DELAY_US: u64 = 8;
 
 /// A capture at the sender shows what the system cuts into datagrams later as one.
@@ -54,7 +54,7 @@ pub fn read_tshark(
 
 /// The capture, as far as it was read.
 struct Capture {
-    /// Whether the events are the server's: what clients send, it receives.
+    /// Whether the events are the server's, that is, it receives what clients send.
     is_servers: bool,
     /// When the first datagram passed, in ms since 1970.
     first_ms: Option<f64>,
@@ -109,7 +109,7 @@ impl Capture {
     }
 }
 
-/// One value, or all values of a list; none where it is missing.
+/// One value, or all values of a list; empty if missing.
 fn each(value: &Value) -> &[Value] {
     match value {
         Value::Array(all) => all,
@@ -196,7 +196,8 @@ fn frame(frame: &Value) -> Value {
     }
 }
 
-/// The lowest bit of a STREAM frame's type says whether the stream ends with it. Without a length it takes the rest of the packet.
+/// A STREAM frame. The lowest bit of its type shows whether the stream ends with it. Without a length, it takes the rest of the
+/// packet.
 fn stream(frame: &Value, kind: u64) -> Value {
     let data = text(frame, "quic.stream_data").map(|it| it.len().div_ceil(3) as u64);
     json!({
@@ -268,7 +269,7 @@ mod tests {
         let [frame] = &frames[..] else { panic!("{frames:?}") };
         assert_eq!((frame.time_us, frame.stream, frame.offset, frame.bytes), (30_500, 0, 0, 3));
         let acks = &trace.recovery_events.acks;
-        assert_eq!((acks.len(), acks[0].delay_ms), (1, Some(0.0)), "those of 1-RTT packets");
+        assert_eq!((acks.len(), acks[0].delay_ms), (1, Some(0.0)), "only 1-RTT packets count");
         assert_eq!((trace.filled[0].datagrams, trace.filled[1].datagrams), (1, 1));
     }
 

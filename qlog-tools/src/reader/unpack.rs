@@ -1,4 +1,4 @@
-//! Finds compression by its magic bytes, and undoes it.
+//! Detects compression by its magic bytes, and decompresses.
 
 use std::io::{self, Cursor, Read};
 

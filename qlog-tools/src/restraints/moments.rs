@@ -1,4 +1,4 @@
-//! What a log says that matters to its sender, by time.
+//! The moments of a log that matter for its sender, by time.
 
 use crate::packet::{PacketEvent, Space};
 use crate::trace::{SchedulerCall, Trace};
@@ -9,13 +9,14 @@ use schedulers::{Call, StreamId};
 pub(super) enum Moment {
     /// The handshake was complete.
     Established,
-    /// Bytes of a stream went, up to this offset.
+    /// Bytes of a stream were sent, up to this offset.
     Frame { stream: u64, end: u64, bytes: u64 },
-    /// A packet went of which only the size is known.
+    /// A packet was sent of which only the size is known.
     Packet { bytes: u64 },
-    /// `in_flight_bytes`, where the log does not say it.
+    /// `in_flight_bytes`, if the log does not state it.
     InFlight { bytes: u64 },
-    /// The congestion window, the bytes in flight and the round-trip time, as far as an event says them.
+    /// The congestion window, the bytes in flight and the round-trip time, as far as an event states
+    /// them.
     Sample { place: usize },
     /// The connection's limit.
     Limit { bytes: u64 },
@@ -23,19 +24,19 @@ pub(super) enum Moment {
     StreamLimit { stream: u64, bytes: u64 },
     /// The application wrote up to this offset.
     Written { stream: u64, end: u64 },
-    /// A request came.
+    /// A request arrived.
     Requested { stream: u64 },
-    /// The scheduler was told that a stream has bytes, or none.
+    /// The scheduler learned that a stream has bytes, or none.
     Ready { stream: u64, is_ready: bool },
     /// Bytes were charged to a stream.
     Charged { stream: u64, bytes: u64 },
-    /// Lost bytes wait to be sent again.
+    /// Lost bytes wait for retransmission.
     Lost,
     /// They were sent again.
     Repaired,
 }
 
-/// All moments of the same time together, in order.
+/// All moments, grouped by time, in order.
 pub(super) fn moments(
     trace: &Trace,
     has_calls: bool,
@@ -80,7 +81,7 @@ fn sent(trace: &Trace) -> Vec<(u64, Moment)> {
     sent
 }
 
-/// Bytes that were sent again waited since packets were last declared lost.
+/// Retransmitted bytes had waited since packets were last declared lost.
 fn repairs(trace: &Trace) -> Vec<(u64, Moment)> {
     let lost = trace.packets_of(PacketEvent::Lost);
     let lost_us: Vec<u64> = lost.map(|it| it.time_us).collect();
@@ -111,7 +112,8 @@ fn sampled(trace: &Trace) -> Vec<(u64, Moment)> {
     all
 }
 
-/// What was sent and neither acknowledged nor declared lost. Without a number a packet is not counted.
+/// Bytes that were sent and neither acknowledged nor declared lost. Packets without a number do not
+/// count.
 fn in_flight(trace: &Trace) -> Vec<(u64, Moment)> {
     let of_frames = trace.packets.iter().flat_map(|it| &it.of_frames);
     let mut with_data: Vec<usize> = of_frames.map(|it| *it as usize).collect();

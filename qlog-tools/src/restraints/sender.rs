@@ -8,7 +8,7 @@ use super::{Known, PACING, RTT_MS, SENDING_US, WORK_US};
 use crate::saturating_cast::to_u64;
 use crate::trace::Trace;
 
-/// As far as the log has told.
+/// As far as the log has been read.
 pub(super) struct Sender<'a> {
     trace: &'a Trace,
     streams: Streams<'a>,
@@ -17,21 +17,21 @@ pub(super) struct Sender<'a> {
     rtt_ms: Option<f64>,
     limit_bytes: Option<u64>,
     is_established: bool,
-    /// Lost bytes that wait to be sent again, in frames.
+    /// Lost bytes that wait for retransmission, in frames.
     repairs: u64,
     burst: Burst,
-    /// Data packets, or frames, so far.
+    /// The number of data packets, or frames, so far.
     pub(super) sent_packets: u64,
     /// The largest packet of the log.
     packet_bytes: u64,
 }
 
-/// The packets that went last, without a pause between them.
+/// The last packets that were sent without a pause between them.
 #[derive(Debug, Default)]
 struct Burst {
     last_us: u64,
     bytes: u64,
-    /// Whether packets went one by one, and how long the pause before the last was.
+    /// If packets were sent one by one, the pause before the last one.
     single_pause_us: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Sender<'a> {
         self.rtt_ms = sample.smoothed_rtt_ms.or(self.rtt_ms);
     }
 
-    /// What is known from now on, until something changes.
+    /// The state from now on, until something changes.
     pub(super) fn known(&self) -> Known {
         let has_frames = !self.trace.timeline.frames.is_empty();
         let has_bytes = self.streams.has_bytes() || self.repairs > 0 || !has_frames;
@@ -115,7 +115,7 @@ impl<'a> Sender<'a> {
         Known::Free { is_ready: self.streams.has_bytes() && self.streams.is_certain() }
     }
 
-    /// Whether a packet as large as any of the log does not fit.
+    /// Whether the log's largest packet does not fit.
     fn is_window_full(&self) -> bool {
         let Some((window, in_flight)) = self.window_bytes.zip(self.in_flight_bytes) else {
             return false;
@@ -123,15 +123,15 @@ impl<'a> Sender<'a> {
         in_flight.saturating_add(self.packet_bytes) > window
     }
 
-    /// Whether the connection's limit leaves no room for a packet as large as any, or for the rest. Senders that ask for room in
-    /// both windows at once want the packet's headers, too.
+    /// Whether the connection's limit leaves no room for a packet of the largest size, or for the rest. Senders that check both
+    /// windows at once also count the packet's headers.
     fn is_at_limit(&self) -> bool {
         let wanted = self.packet_bytes.max(self.streams.frame_bytes).min(self.streams.left_bytes);
         self.limit_bytes.is_some_and(|it| it.saturating_sub(self.streams.sent_bytes) < wanted)
     }
 
-    /// When a pause ends that may be pacing, at the earliest and at the latest: about when the burst before it has gone at a
-    /// window in a round trip. Or after a pause as long as the one before, where packets go one by one.
+    /// The earliest and the latest end of a pause that may be pacing: about when the preceding burst would have been sent at one
+    /// window per round trip, or after a pause as long as the preceding one if packets are sent one by one.
     pub(super) fn paced_us(&self) -> (u64, u64) {
         let rtt_ms = self.rtt_ms.unwrap_or(RTT_MS);
         let burst_us = self

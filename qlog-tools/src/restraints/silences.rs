@@ -1,4 +1,4 @@
-//! Times in which the other end was silent: what the sender then waits for are acknowledgements that do not come.
+//! Intervals in which the peer was silent: the sender then waits for acknowledgements that do not arrive.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use crate::packet::{Packet, PacketEvent, Space};
 use crate::saturating_cast::to_u64;
 use crate::trace::Trace;
 
-/// The delay of acknowledgements that every end may make use of (RFC 9000, section 18.2).
+/// The acknowledgement delay that every end may use by default (RFC 9000, section 18.2).
 const MAX_ACK_DELAY_MS: f64 = 25.0;
 
-/// A time without a packet from the other end.
+/// An interval without a packet from the peer.
 #[derive(Debug, Clone, Copy)]
 struct Silence {
     from_us: u64,
     to_us: u64,
-    /// Whether bytes went again in it, or a handshake packet so late that only a timer can have sent it: then some had not been
-    /// acknowledged, also if nothing new was to be sent.
+    /// Whether bytes were retransmitted in it, or a handshake packet was sent so late that only a timer can be the cause: then
+    /// some data had not been acknowledged, even if nothing new was to be sent.
     is_probed: bool,
 }
 
-/// The spans, where those of the congestion window, and of applications that had given all, say so when nothing came that
-/// could have freed the window.
+/// The spans. Spans of the congestion window, and of applications without further data, become silences if nothing arrived
+/// that could have freed the window.
 pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
     let silences = silences(trace);
     let mut split = Vec::with_capacity(spans.len());
@@ -50,9 +50,9 @@ pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
     split
 }
 
-/// From a round trip after a packet came until the next one, where that took longer than a probe timeout. As long as no variance
-/// is known that is three round trips and the delay of acknowledgements (RFC 9002, sections 5.3 and 6.2.1). While nothing that
-/// asks for an acknowledgement is on its way, nothing need come.
+/// Intervals from a round trip after an arrival until the next one, if longer than a probe timeout. Until a variance is known,
+/// that is three round trips and the acknowledgement delay (RFC 9002, sections 5.3 and 6.2.1). Without an ack-eliciting packet
+/// in flight, no arrival is expected.
 fn silences(trace: &Trace) -> Vec<Silence> {
     let end_us = super::bounds(trace).1;
     let probes_us = sent_again_us(trace);
@@ -77,7 +77,7 @@ fn silences(trace: &Trace) -> Vec<Silence> {
     silences
 }
 
-/// From each packet that came to the next; after one that left nothing to acknowledge, from the next that asks for it.
+/// From each arrival to the next; after an arrival that left nothing unacknowledged, from the next ack-eliciting packet.
 fn quiet_times(trace: &Trace, end_us: u64) -> Vec<(u64, u64)> {
     let asks = |it: &Packet| it.is_ack_eliciting && it.space == Space::Application;
     let has_frames = trace.packets_of(PacketEvent::Sent).any(asks);
@@ -107,7 +107,7 @@ fn quiet_times(trace: &Trace, end_us: u64) -> Vec<(u64, u64)> {
     times
 }
 
-/// Whether one of the rising `times_us` is after `from_us` and before `to_us`.
+/// Whether one of the ascending `times_us` is after `from_us` and before `to_us`.
 fn has_between(times_us: &[u64], from_us: u64, to_us: u64) -> bool {
     let next = times_us.partition_point(|it| *it <= from_us);
     times_us.get(next).is_some_and(|it| *it < to_us)
@@ -117,7 +117,7 @@ fn us(ms: f64) -> u64 {
     to_u64((ms * 1000.0).round())
 }
 
-/// When bytes went that had gone before.
+/// When bytes were retransmitted.
 fn sent_again_us(trace: &Trace) -> Vec<u64> {
     let mut farthest = BTreeMap::<u64, u64>::new();
     let frames = trace.timeline.frames.iter().filter(|it| it.bytes > 0);

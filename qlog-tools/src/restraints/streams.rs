@@ -1,25 +1,25 @@
-//! Which streams have bytes to send, and which of them their flow control holds back.
+//! Which streams have bytes to send, and which of them flow control holds back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::trace::Trace;
 
-/// The streams of a sender, as far as a log has told of them.
+/// The streams of a sender, as far as a log has been read.
 pub(super) struct Streams<'a> {
     trace: &'a Trace,
     has_calls: bool,
     all: BTreeMap<u64, Stream>,
-    /// Those that have bytes, and that no limit of their own holds back.
+    /// Streams with bytes that are not at their own limit.
     free: BTreeSet<u64>,
-    /// Those that have bytes, and are at their limit.
+    /// Streams with bytes that are at their limit.
     limited: BTreeSet<u64>,
-    /// Those of which the application wrote more than went.
+    /// Streams with written but unsent bytes.
     written: BTreeSet<u64>,
     /// Bytes of all streams that count for the connection's flow control.
     pub(super) sent_bytes: u64,
     /// The largest frame so far.
     pub(super) frame_bytes: u64,
-    /// Bytes that the streams with bytes still send in this log.
+    /// Bytes that the streams with bytes will still send in this log.
     pub(super) left_bytes: u64,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Streams<'a> {
 struct Stream {
     /// How far it was sent.
     sent: u64,
-    /// How far it is sent in this log; `None`: not at all.
+    /// The end of its sent bytes in this log; `None` if there are none.
     end: Option<u64>,
     limit: Option<u64>,
     is_requested: bool,
@@ -36,7 +36,7 @@ struct Stream {
     is_ready: bool,
     /// How far its bytes were charged.
     charged: u64,
-    /// What it counts for in `left_bytes`.
+    /// Its part of `left_bytes`.
     counted_bytes: u64,
 }
 
@@ -58,12 +58,12 @@ impl<'a> Streams<'a> {
         !self.free.is_empty() || !self.limited.is_empty()
     }
 
-    /// Whether all that have bytes are at their limit.
+    /// Whether all streams with bytes are at their limit.
     pub(super) fn are_limited(&self) -> bool {
         self.free.is_empty() && !self.limited.is_empty()
     }
 
-    /// Whether bytes are there for certain, not only likely.
+    /// Whether there certainly are bytes, not only probably.
     pub(super) fn is_certain(&self) -> bool {
         self.has_calls || !self.written.is_empty()
     }
@@ -105,7 +105,7 @@ impl<'a> Streams<'a> {
         let limit = stream.limit.or_else(|| self.trace.flow_control.as_ref()?.initial_of(id));
         let is_limited = stream.is_at(limit, self.frame_bytes);
         let has_bytes = if self.has_calls {
-            // The scheduler is told that a stream at its limit has nothing.
+            // The scheduler treats a stream at its limit as having nothing.
             stream.is_ready
                 || stream.charged > stream.sent
                 || is_limited && stream.charged > 0 && stream.left_bytes() > 0
@@ -123,7 +123,8 @@ impl<'a> Streams<'a> {
 }
 
 impl Stream {
-    /// Bytes that it still sends in this log; many, if it sends nothing: how many it would send is not known.
+    /// Bytes that it will still send in this log; a large number if it sends nothing, because the amount is
+    /// then unknown.
     fn left_bytes(&self) -> u64 {
         self.end.map_or(u64::from(u32::MAX), |end| end.saturating_sub(self.sent))
     }

@@ -30,7 +30,7 @@ fn packet(number: u64, offset: u64) -> String {
     )
 }
 
-/// A packet that came, with this frame.
+/// A packet that arrived, with this frame.
 fn came(frame: &str) -> String {
     format!(r#"{{"header":{{"packet_type":"1RTT","packet_number":9}},"frames":[{frame}]}}"#)
 }
@@ -111,7 +111,8 @@ fn a_stream_waits_for_max_stream_data_and_the_rest_of_a_connection_does_not() {
     assert_eq!(plain(&trace), "0-30 stream_flow_control, 30-31 application");
 }
 
-/// A window of ten packets in 20 ms: a packet takes 2 ms. After the third there is a pause of 50 ms.
+/// A window of ten packets in 20 ms: a packet takes 2 ms. After the third, there is a pause of 50
+/// ms.
 fn paced(written: &str) -> Trace {
     trace(&[
         (0.0, METRICS, &metrics(12_400, 0)),
@@ -151,7 +152,7 @@ fn packets_at_a_fixed_interval_are_paced_however_wide_the_window_is() {
         events.push((at, SENT, packet(place.into(), u64::from(place) * 1200)));
     }
     let events: Vec<(f64, &str, &str)> = events.iter().map(|it| (it.0, it.1, &*it.2)).collect();
-    // One pause is not a rhythm yet.
+    // A single pause is not yet a rhythm.
     assert_eq!(plain(&trace(&events)), "0-10 application, 10-40 pacing");
 }
 
@@ -210,7 +211,7 @@ fn what_the_server_logged_is_taken_unless_it_is_asked_otherwise() {
     assert_eq!((all.basis, &all.assumed[..]), (Basis::Logged, &[][..]));
     let computed = Restraints::of(&trace, Evidence::Calls).unwrap();
     assert_eq!(computed.basis, Basis::Computed);
-    // The response counts as asked for when its first bytes went.
+    // The response counts as requested when its first bytes were sent.
     assert_eq!(shown(&computed), "0-5 application");
     assert!((all.agreement(&computed) - 0.6).abs() < 1e-9);
     assert_eq!(all.totals_ms()[0], (Restraint::Handshake, 1.0));

@@ -5,7 +5,7 @@ use std::fmt;
 /// A value. Its text is what a CSV file has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell<'a> {
-    /// Not known, or there is none: an empty text.
+    /// Unknown or missing: an empty text.
     None,
     /// A count, bytes, an ID.
     Whole(u64),
@@ -26,7 +26,7 @@ pub enum Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    /// A text; an empty one is as none.
+    /// A text; an empty one counts as missing.
     pub(super) fn text(text: &'a str) -> Self {
         Self::Text(text)
     }

@@ -1,4 +1,4 @@
-//! What a connection did: rows about packets, events, windows and limits.
+//! Connection-level series: rows about packets, events, windows and limits.
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,14 +16,14 @@ const NO_EVENTS: &str = "no events in the log";
 const NO_LIMITS: &str =
     "no limits of flow control logged (transport parameters, MAX_DATA, MAX_STREAM_DATA)";
 
-/// What is 0 when it is not logged.
+/// A count for which 0 means that it was not logged.
 fn logged(bytes: u32) -> Cell<'static> {
     if bytes == 0 { Cell::None } else { Cell::Whole(bytes.into()) }
 }
 
 pub(super) const PACKETS: Series = Series {
     name: "packets",
-    about: "what happened to a packet; with the logs of both ends, first one end's, then the other's",
+    about: "what happened to a packet; with logs of both ends, first one end's, then the other's",
     columns: &[
         Column { name: "time_ms", about: "when" },
         Column {
@@ -62,7 +62,7 @@ pub(super) const EVENTS: Series = Series {
     columns: &[
         Column { name: "time_ms", about: "when" },
         Column { name: "name", about: "its name in the log" },
-        Column { name: "stream", about: "the stream that it is about" },
+        Column { name: "stream", about: "the stream that it concerns" },
         Column {
             name: "packet_event",
             about: "for a packet: `sent`, `received`, `lost`, `acknowledged`",
@@ -72,7 +72,7 @@ pub(super) const EVENTS: Series = Series {
         Column { name: "bytes", about: "the packet's length" },
         Column {
             name: "frames",
-            about: "what the packet had inside: `stream 4 0+1200 fin`, `ack 5-9 0-3`, others with stream and value",
+            about: "the packet's frames: `stream 4 0+1200 fin`, `ack 5-9 0-3`, others with stream and value",
         },
     ],
     detail: Detail::Events,
@@ -111,7 +111,7 @@ fn write_events(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds a frame in words; a text takes all that is written to it.
+/// Appends a frame in words; writing to a string cannot fail.
 fn add_frame(words: &mut String, frame: &KeptFrame, kinds: &[String]) {
     if !words.is_empty() {
         words.push_str("; ");
@@ -139,7 +139,7 @@ fn add_frame(words: &mut String, frame: &KeptFrame, kinds: &[String]) {
 
 pub(super) const CONGESTION: Series = Series {
     name: "congestion",
-    about: "what the sender's recovery knew, as it was logged; empty where an event does not say it",
+    about: "the state of the sender's recovery, as it was logged; empty where an event does not contain it",
     columns: &[
         Column { name: "time_ms", about: "when" },
         Column { name: "congestion_window_bytes", about: "the congestion window" },
@@ -171,7 +171,7 @@ fn write_congestion(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> 
 
 pub(super) const PROGRESS: Series = Series {
     name: "progress",
-    about: "a step of a curve of packet bytes, one curve after the other; a curve whose bytes the log does not say has no rows",
+    about: "a step of a curve of packet bytes, one curve after the other; a curve without bytes in the log has no rows",
     columns: &[
         Column { name: "time_ms", about: "when" },
         Column {
@@ -200,7 +200,7 @@ pub(super) const FLOW_CONTROL: Series = Series {
     columns: &[
         Column {
             name: "time_ms",
-            about: "from when on; empty for what streams begin with, by transport parameters",
+            about: "the time from which it applies; empty for the initial limits, from transport parameters",
         },
         Column {
             name: "limits",
@@ -240,7 +240,7 @@ fn write_flow_control(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()
 
 pub(super) const RECOVERY: Series = Series {
     name: "recovery",
-    about: "something that loss recovery did, or that happened to it",
+    about: "an event of loss recovery",
     columns: &[
         Column { name: "time_ms", about: "when" },
         Column {
@@ -250,7 +250,7 @@ pub(super) const RECOVERY: Series = Series {
         },
         Column {
             name: "number",
-            about: "the packet that it is about; of a probe timeout the probe",
+            about: "the packet that it concerns; for a probe timeout, the probe",
         },
         Column {
             name: "window_bytes",
@@ -281,11 +281,11 @@ fn write_recovery(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
 
 pub(super) const RESTRAINTS: Series = Series {
     name: "restraints",
-    about: "a time in which one thing held the sender back, as `utmost qlog limits` says",
+    about: "a period in which one cause held the sender back, as `utmost qlog limits` shows",
     columns: &[
         Column { name: "from_ms", about: "from when" },
         Column { name: "to_ms", about: "until when" },
-        Column { name: "by", about: "what held it back, by the names of schemas/qlog-limits.json" },
+        Column { name: "by", about: "what held it back, by the names in schemas/qlog-limits.json" },
         Column { name: "basis", about: "`logged`, `scheduler_calls` or `computed`" },
     ],
     detail: Detail::Full,

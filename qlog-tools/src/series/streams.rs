@@ -1,4 +1,4 @@
-//! What streams carried, and when: rows about streams, frames and responses.
+//! Stream-level series: rows about streams, frames and responses.
 
 use std::io;
 
@@ -17,8 +17,8 @@ pub(super) const STREAMS: Series = Series {
     columns: &[
         Column { name: "stream", about: "the stream's ID" },
         Column { name: "role", about: "`request`, `push`, `control`, `qpack`, `other`" },
-        Column { name: "url", about: "what was asked for on it" },
-        Column { name: "priority", about: "what was said of its priority last" },
+        Column { name: "url", about: "the requested URL" },
+        Column { name: "priority", about: "its last priority" },
         Column { name: "status", about: "the response's status" },
         Column { name: "requested_ms", about: "the request" },
         Column { name: "first_ms", about: "the first frame" },
@@ -61,17 +61,17 @@ fn write_streams(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
 
 pub(super) const FRAMES: Series = Series {
     name: "frames",
-    about: "a STREAM frame in the direction of the responses, as it came or, in a server's log, went: multiplexing, goodput",
+    about: "a STREAM frame in the direction of the responses, as it arrived or, in a server's log, was sent: multiplexing, goodput",
     columns: &[
-        Column { name: "time_ms", about: "when it came or went" },
+        Column { name: "time_ms", about: "when it arrived or was sent" },
         Column { name: "packet", about: "the number of its packet" },
         Column { name: "stream", about: "the stream's ID" },
         Column { name: "offset", about: "of its first byte in the stream" },
         Column { name: "bytes", about: "its bytes" },
-        Column { name: "new_bytes", about: "those that had not come, or gone, before" },
+        Column { name: "new_bytes", about: "those that had not arrived, or been sent, before" },
         Column {
             name: "cause",
-            about: "why it came late or twice: `retransmitted`, `duplicate`, `reordered`; or empty",
+            about: "why it arrived late or twice: `retransmitted`, `duplicate`, `reordered`; or empty",
         },
     ],
     detail: Detail::Full,
@@ -99,7 +99,7 @@ fn write_frames(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
 
 pub(super) const BLOCKING: Series = Series {
     name: "blocking",
-    about: "a STREAM frame that came, and what it made readable: head-of-line blocking",
+    about: "a STREAM frame that arrived, and what it made readable: head-of-line blocking",
     columns: &[
         Column { name: "time_ms", about: "when it came" },
         Column { name: "stream", about: "the stream's ID" },
@@ -111,7 +111,7 @@ pub(super) const BLOCKING: Series = Series {
         },
         Column {
             name: "order",
-            about: "`exact` if the server's log tells the order of sending, else `estimated`",
+            about: "`exact` if the server's log shows the order of sending, else `estimated`",
         },
     ],
     detail: Detail::Full,
@@ -140,12 +140,12 @@ fn write_blocking(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
 
 pub(super) const INDEX: Series = Series {
     name: "index",
-    about: "a moment at which responses were complete: the curve above which the ByteIndex is",
+    about: "a moment at which responses were complete: the ByteIndex is the area above this curve",
     columns: &[
         Column { name: "time_ms", about: "the moment; the first row is the first request" },
         Column {
             name: "share",
-            about: "of the bodies' bytes, those of complete responses, from 0 to 1",
+            about: "the share of the bodies' bytes in complete responses, from 0 to 1",
         },
     ],
     detail: Detail::Full,
@@ -165,14 +165,14 @@ fn write_index(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
 
 pub(super) const PRIORITIES: Series = Series {
     name: "priorities",
-    about: "something said about a priority",
+    about: "a priority signal",
     columns: &[
         Column { name: "time_ms", about: "when" },
         Column { name: "about", about: "`stream` or `push`" },
         Column { name: "id", about: "the stream's ID, or the push ID" },
         Column {
             name: "how",
-            about: "`request` or `response` field, `update` frame, or `applied`: what the side then went by",
+            about: "`request` or `response` field, `update` frame, or `applied`: the priority that the side then used",
         },
         Column { name: "value", about: "as in the field: `u=2, i`" },
     ],

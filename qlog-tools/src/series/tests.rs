@@ -14,7 +14,8 @@ fn log(side: &str, events: &[&str]) -> Trace {
 
 const REQUEST: &str = r#"{"time":1,"name":"http:frame_created","data":{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a,b"}]}}}"#;
 
-/// The client: packet 2 came first, then the one that repairs packet 1. Its clock is 100 ms ahead of the server's.
+/// The client: packet 2 arrived first, then the one that repairs packet 1. Its clock is 100 ms ahead of the
+/// server's.
 fn client() -> Trace {
     log(
         "client",
@@ -47,7 +48,7 @@ fn server() -> Trace {
     )
 }
 
-/// The rows of a series as text, without the columns that all have.
+/// The rows of a series as text, without the columns common to all.
 fn rows(name: &str, traces: &mut [Trace]) -> Vec<String> {
     let mut written = Vec::new();
     let series = Series::named(name).unwrap();
@@ -79,7 +80,7 @@ fn packets_of_both_ends_have_what_moves_them_to_one_clock() {
     let rows = rows("packets", &mut [client(), server()]);
     assert_eq!(rows[0], "client|client|0.000|1.000|sent|application|7|80");
     assert_eq!(rows[1], "client|client|0.000|110.000|received|application|2|140");
-    // The least delays are 108 ms down and 0 up, so the server's clock is taken to be 54 ms behind.
+    // The minimum delays are 108 ms down and 0 up, so the server's clock counts as 54 ms behind.
     let of_server = rows.iter().find(|it| it.starts_with("server"));
     let first = "server|server|54.000|1.000|received|application|7|80";
     assert_eq!(of_server.map(String::as_str), Some(first));
@@ -147,7 +148,7 @@ fn names_are_unique_and_end_with_their_unit() {
     }
 }
 
-/// The part of `docs/series.md` that the registry says.
+/// The part of `docs/series.md` that is made from the registry.
 fn documented() -> String {
     let table = |columns: &[Column]| {
         let rows = columns.iter().map(|it| format!("| `{}` | {} |\n", it.name, it.about));

@@ -1,4 +1,4 @@
-//! What held the sender back while it had work, and what was behind it.
+//! The restraint of the sender while it had work, and its cause.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,20 @@ use crate::packet_curves::fresh;
 use crate::restraints::{Evidence, Restraints, Span, bounds};
 use crate::trace::Trace;
 
-/// The time is cut into this many parts to say when the restraint changed.
+/// The number of parts into which the time is divided to find changes of the restraint.
 const PARTS: u64 = 8;
-/// Losses explain a window from this share of the packets on, if they cut it.
+/// From this share of packets on, losses explain a window, if they cut it.
 const LOSS: f64 = 0.002;
-/// Round trips that are this many times as long as the least show a queue.
+/// Round trips that exceed the minimum by this factor show a queue.
 const QUEUED: f64 = 2.0;
-/// And by so many milliseconds.
+/// They must also exceed it by this number of milliseconds.
 const QUEUED_MS: f64 = 5.0;
 
-/// What held a sender back longest while it had work: in its handshake, and from each request to its response's last frame.
+/// The longest restraint of a sender while it had work: during its handshake, and from each request to its response's
+/// last frame.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Held {
-    /// What was behind it.
+    /// The cause.
     pub cause: Cause,
     /// The restraint.
     #[serde(serialize_with = "name")]
@@ -35,20 +36,20 @@ pub struct Held {
     pub share: f64,
     /// The time with work.
     pub working_ms: f64,
-    /// From when to when it held longest at a time.
+    /// Its longest continuous interval.
     pub longest: Phase,
-    /// The stream that was sent last before that; for a server that took its time, the one that waited.
+    /// The stream that was sent last before that; for a slow server, the one that waited.
     pub stream: Option<u64>,
-    /// Where flow control held the sender back: the most that it let be under way, or of streams what each began with.
+    /// If flow control held the sender back: the most data that it allowed in flight, or each stream's initial limit.
     pub credit_bytes: Option<u64>,
     /// When the restraint changed, roughly.
     pub phases: Vec<Phase>,
 }
 
-/// A time in which mostly one restraint held.
+/// An interval with mostly one restraint.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Phase {
-    /// Which.
+    /// The restraint.
     #[serde(serialize_with = "name")]
     pub by: Restraint,
     /// From when.
@@ -57,25 +58,25 @@ pub struct Phase {
     pub to_ms: f64,
 }
 
-/// What is behind a restraint.
+/// The cause of a restraint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The handshake took long.
     Handshake,
-    /// The server took its time before it answered.
+    /// The server took long before it answered.
     ThinkTime,
-    /// Responses came with pauses.
+    /// Responses were produced with pauses.
     Application,
     /// The window had to grow.
     CongestionWindow,
     /// Losses cut the window.
     Loss,
-    /// Packets that were overtaken counted as lost, and that cut the window.
+    /// Packets that were overtaken counted as lost, which cut the window.
     Reordering,
-    /// More was under way than the path held, so that it waited in queues.
+    /// More data was in flight than the path held, so it waited in queues.
     Queue,
-    /// Nothing came that could free the window: the sender waited for its probe timer.
+    /// Nothing arrived that could free the window: the sender waited for its probe timer.
     ProbeTimeout,
     /// The client's window for the connection.
     ConnectionFlowControl,
@@ -137,7 +138,7 @@ impl Held {
     }
 }
 
-/// What held longest. Sending counts where nothing else is at least half as long.
+/// The longest restraint. Sending counts only if nothing else is at least half as long.
 fn longest_of(totals_ms: &[(Restraint, f64)]) -> Restraint {
     let weight =
         |&(by, ms): &(Restraint, f64)| if by == Restraint::Nothing { ms / 2.0 } else { ms };
@@ -168,7 +169,7 @@ fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> 
     }
 }
 
-/// When a sender had work: in its handshake, and from each request to the last frame of its response.
+/// When a sender had work: during its handshake, and from each request to the last frame of its response.
 pub(super) fn working(sender: &Trace) -> Vec<(u64, u64)> {
     let (start_us, end_us) = bounds(sender);
     let mut last_us: BTreeMap<u64, u64> = BTreeMap::new();
@@ -214,7 +215,7 @@ fn sent_last(sender: &Trace, time_us: u64) -> Option<u64> {
     place.checked_sub(1).map(|it| frames[it].stream)
 }
 
-/// The parts of the spans in these times, which are in order and apart from each other.
+/// The parts of the spans in these ordered, disjoint intervals.
 fn within(spans: &[Span], times: &[(u64, u64)]) -> Vec<Span> {
     let mut parts = Vec::new();
     let mut first = 0;
@@ -238,7 +239,7 @@ fn phase(span: Span) -> Phase {
     Phase { by: span.by, from_ms: ms(span.from_us), to_ms: ms(span.to_us) }
 }
 
-/// When mostly another restraint held, in at most [`PARTS`] steps. Sending is part of whatever it interrupts.
+/// Intervals with mostly one restraint, at most [`PARTS`] of them. Sending belongs to whatever it interrupts.
 fn phases(spans: &[Span]) -> Vec<Phase> {
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Vec::new() };
     let (start_us, end_us) = (first.from_us, last.to_us);
@@ -266,14 +267,14 @@ fn phases(spans: &[Span]) -> Vec<Phase> {
     phases.into_iter().map(phase).collect()
 }
 
-/// How much the client's flow control let be under way, of the kind that this restraint is about.
+/// How much data the client's flow control allowed in flight, for the kind of this restraint.
 fn credit_bytes(sender: &Trace, by: Restraint) -> Option<u64> {
     let flow_control = sender.flow_control.as_ref()?;
     match by {
         Restraint::ConnectionFlowControl => {
             let sent = fresh(sender);
             let credits = flow_control.connection.iter().map(|&(time_us, bytes)| {
-                // What is raised goes out at once, and clocks may be coarse.
+                // A raised limit is used at once, and clocks may be coarse.
                 let before = sent.partition_point(|it| it.0 < time_us);
                 bytes.saturating_sub(before.checked_sub(1).map_or(0, |it| sent[it].1))
             });

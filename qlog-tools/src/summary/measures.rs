@@ -13,29 +13,29 @@ use crate::loss_recovery::{Basis, LossRecovery, StepKind};
 use crate::packet::{Packet, PacketEvent, Space};
 use crate::trace::{StreamRole, Trace, Vantage};
 
-/// A sender that has measured nothing assumes this round-trip time (RFC 9002, section 6.2.2).
+/// The round-trip time that a sender assumes before any measurement (RFC 9002, section 6.2.2).
 const INITIAL_RTT_MS: f64 = 333.0;
 
-/// How fast responses came, and what the path carried, in bits a second.
+/// The rate of responses, and of the path, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Flow {
-    /// Distinct bytes of responses a second, in the time in which some response was asked for and not complete.
+    /// Distinct response bytes per second, over the time in which some response was requested and incomplete.
     pub goodput_bits_per_s: f64,
     /// That time.
     pub under_way_ms: f64,
-    /// What the path carried at its busiest, headers of packets included; `None`: too little was sent to tell.
+    /// The rate of the path at its busiest, packet headers included; `None`: too little was sent.
     pub path_bits_per_s: Option<f64>,
-    /// Where that comes from.
+    /// The source of that.
     pub path_basis: Option<PathBasis>,
 }
 
-/// Where the rate of a path comes from.
+/// The source of a path's rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathBasis {
-    /// When packets came, by the client's log.
+    /// The arrivals of packets, from the client's log.
     Arrivals,
-    /// When packets were acknowledged, by the server's.
+    /// The acknowledgements of packets, from the server's.
     Acknowledgements,
 }
 
@@ -64,7 +64,7 @@ impl Flow {
     }
 }
 
-/// How long some response was asked for and not complete.
+/// How long some response was requested and incomplete.
 fn under_way_us(log: &Trace) -> u64 {
     let times = if log.vantage == Vantage::Server { working(log) } else { responses(log) };
     times.iter().map(|it| it.1 - it.0).sum()
@@ -93,27 +93,27 @@ fn acknowledged(sender: &Trace) -> Vec<(u64, u64)> {
     .collect()
 }
 
-/// Losses, and what was done about them.
+/// Losses, and reactions to them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Recovered {
-    /// Packets declared lost; `None` where the stack does not log that.
+    /// Packets declared lost; `None` if the stack does not log that.
     pub lost: Option<u64>,
-    /// Their share of the packets sent; `None` also where those are not logged.
+    /// Their share of the packets sent; `None` also if those are not logged.
     pub lost_share: Option<f64>,
-    /// Those that had arrived all the same; `None` where the log does not say which were declared lost.
+    /// The ones that had arrived all the same; `None` if the log does not number lost packets.
     pub spurious: Option<u64>,
-    /// Stream bytes that were sent again because the first packet with them had not arrived.
+    /// Stream bytes that were retransmitted because the first packet with them had not arrived.
     pub sent_again_bytes: u64,
-    /// And those that were sent again although it had; `None` without acknowledgements.
+    /// Stream bytes that were retransmitted although it had; `None` without acknowledgements.
     pub in_vain_bytes: Option<u64>,
-    /// Probe timers that expired; 0 also where the log does not tell.
+    /// Probe timers that expired; 0 also if the log does not show them.
     pub probe_timeouts: u64,
-    /// Where that comes from; `None`: the log does not tell.
+    /// The source of that; `None`: the log does not show it.
     #[serde(serialize_with = "basis_name")]
     pub timeouts_basis: Option<Basis>,
     /// Recovery periods.
     pub recovery_periods: u64,
-    /// Where these come from; `None`: the log does not tell.
+    /// The source of these; `None`: the log does not show them.
     #[serde(serialize_with = "basis_name")]
     pub periods_basis: Option<Basis>,
     /// Times of persistent congestion.
@@ -122,7 +122,7 @@ pub struct Recovered {
     pub window_cuts: u64,
     /// Cuts that were taken back.
     pub cuts_undone: u64,
-    /// The share of the server's packets that never came: exactly with both logs; of a client's alone, what it shows at least.
+    /// The share of the server's packets that never arrived: exact with both logs; with only a client's, a lower bound.
     pub never_came_share: Option<f64>,
 }
 
@@ -154,7 +154,7 @@ impl Recovered {
         }
     }
 
-    /// Whether most of what was taken for lost had arrived.
+    /// Whether most packets that counted as lost had arrived.
     pub(super) fn is_reordering(&self) -> bool {
         match (self.lost, self.spurious, self.in_vain_bytes) {
             (Some(lost), Some(spurious), _) => spurious >= 3 && 2 * spurious >= lost,
@@ -163,12 +163,12 @@ impl Recovered {
         }
     }
 
-    /// How often the congestion control took less: cuts of the window, or recovery periods where the log has no window.
+    /// How often the congestion control reduced its rate: cuts of the window, or recovery periods if the log has no window.
     pub(super) fn cuts(&self) -> u64 {
         if self.window_cuts > 0 { self.window_cuts } else { self.recovery_periods }
     }
 
-    /// The share of packets that were lost for good, by what was declared.
+    /// The share of packets that were finally lost, from the declarations.
     pub(super) fn loss_share(&self) -> f64 {
         let all = self.lost_share.unwrap_or_default();
         match (self.lost, self.spurious) {
@@ -180,7 +180,7 @@ impl Recovered {
     }
 }
 
-/// The share of the 1-RTT packets sent that never came, up to the last that did.
+/// The share of sent 1-RTT packets that never arrived, up to the last that did.
 fn never_came(server: &Trace, client: &Trace) -> Option<f64> {
     let of_data = |it: &&Packet| it.space == Space::Application;
     let came = client.packets_of(PacketEvent::Received).filter(of_data);
@@ -213,7 +213,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The spread of what was measured, in milliseconds, each with its time in microseconds.
+    /// The spread of measurements in milliseconds, each with its time in microseconds.
     pub(super) fn of(mut all: Vec<(u64, f64)>) -> Option<Self> {
         all.sort_by(|one, other| one.1.total_cmp(&other.1));
         let longest = all.last()?;
@@ -232,7 +232,8 @@ pub(super) fn round_trips(trace: &Trace) -> Option<Spread> {
     let mut all: Vec<(u64, f64)> = Vec::new();
     for sample in trace.samples() {
         let Some(latest_ms) = sample.latest_rtt_ms.filter(|it| *it > 0.0) else { continue };
-        // Some log what they assume before the first; and many repeat the latest with whatever else changes.
+        // Some stacks log their assumption before the first measurement, and many repeat the latest with every other
+        // change.
         let before_ms = all.last().map_or(INITIAL_RTT_MS, |it| it.1);
         if latest_ms.total_cmp(&before_ms).is_ne() {
             all.push((sample.time_us, latest_ms));

@@ -1,4 +1,4 @@
-//! What moved from one run to another one, in sentences.
+//! Describes in sentences what moved from one run to another.
 
 use super::Summary;
 use crate::alignment::Alignment;
@@ -6,11 +6,11 @@ use crate::metrics::Completions;
 use crate::short_texts::shown;
 use crate::trace::Trace;
 
-/// Characters of a URL or the name of a run.
+/// The most characters of a URL or of a run's name.
 const NAME_CHARACTERS: usize = 60;
 
-/// What moved from the first of two runs of a page to the other, what counts most first. The traces are those of one side, as
-/// [`Summary::of`] takes them for `log`.
+/// The differences between two runs of a page, the most important first. The traces must be of the same side, as for
+/// `log` in [`Summary::of`].
 pub fn moved(traces: [&Trace; 2], summaries: [&Summary; 2]) -> Vec<String> {
     let [before, after] = traces.map(|it| shown(&it.timeline.name, NAME_CHARACTERS));
     let alignment = Alignment::new(&traces);
@@ -39,7 +39,7 @@ pub fn moved(traces: [&Trace; 2], summaries: [&Summary; 2]) -> Vec<String> {
     if let [Some(was), Some(is)] = [first, other].map(|it| it.held.as_ref().map(|it| it.cause)) {
         let [was_name, is_name] = [was, is].map(|it| it.name().replace('_', " "));
         sentences.push(if was == is {
-            format!("Both were held back by the same: {is_name}.")
+            format!("The same cause held both back: {is_name}.")
         } else {
             format!("{after} was held back by {is_name}, {before} by {was_name}.")
         });

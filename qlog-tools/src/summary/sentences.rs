@@ -10,7 +10,7 @@ use crate::short_texts::shown;
 use crate::trace::{Repair, Trace, Vantage};
 use std::collections::BTreeSet;
 
-/// Characters of a URL in a sentence.
+/// The most characters of a URL in a sentence.
 const URL_CHARACTERS: usize = 60;
 
 /// How far goodput, which is without headers of packets, can be above the measured rate of the path before times are to blame.
@@ -55,7 +55,7 @@ fn verdict(lint: &Lint) -> Sentence {
     let mut text = format!("{broken} of {checked} broke the order of sending (lint, by {basis}).");
     if let Some(lacks) = &lint.cannot_judge {
         let lacks = lacks.split(';').next().unwrap_or_default();
-        text = format!("Whether the order of sending was right cannot be told: {lacks}.");
+        text = format!("It is unknown whether the order of sending was right: {lacks}.");
     }
     let moment = lint.violations.first().map(|it| SentenceMoment {
         is_server: true,
@@ -112,7 +112,7 @@ impl Teller<'_> {
         let cuts = recovered.cuts();
         match held.cause {
             Cause::CongestionWindow if cuts == 0 => {
-                Some("no loss cut it, it had to grow".to_owned())
+                Some("no loss cut it, but it had to grow".to_owned())
             }
             Cause::CongestionWindow => Some(format!("losses cut it {}", times(cuts))),
             Cause::Loss => Some(format!(
@@ -128,7 +128,7 @@ impl Teller<'_> {
                     (.., in_vain) => {
                         let in_vain = in_vain.unwrap_or_default();
                         let again = in_vain + recovered.sent_again_bytes;
-                        format!("{in_vain} of {again} bytes that went again had arrived")
+                        format!("{in_vain} of {again} bytes that were sent again had arrived")
                     }
                 })
             }
@@ -137,7 +137,7 @@ impl Teller<'_> {
                 format!("round trips took {p95} at the 95th percentile instead of {least}")
             }),
             Cause::ConnectionFlowControl => {
-                held.credit_bytes.map(|it| format!("it let at most {it} bytes be under way"))
+                held.credit_bytes.map(|it| format!("it let at most {it} bytes be in flight"))
             }
             Cause::StreamFlowControl => {
                 held.credit_bytes.map(|it| format!("each began with {it} bytes"))
@@ -146,7 +146,7 @@ impl Teller<'_> {
         }
     }
 
-    /// The stream and what was asked for on it.
+    /// The stream and its requested URL.
     fn stream(&self, id: u64) -> String {
         let mut transfers =
             self.sender.timeline.transfers.iter().chain(&self.log.timeline.transfers);
@@ -191,7 +191,7 @@ impl Teller<'_> {
             _ => "what the path allowed is not known".to_owned(),
         };
         let text = format!(
-            "Responses came at {} while some were open, {path}.",
+            "Responses arrived at {} while some were open, {path}.",
             rate_text(flow.goodput_bits_per_s)
         );
         let time_ms = self.log.timeline.transfers.first().map(|it| ms(it.requested_us));
@@ -210,7 +210,7 @@ impl Teller<'_> {
             let text = if share > 0.0 {
                 let share = percent(share);
                 format!(
-                    "At least {share} of the other end's packets never came: numbers are missing, and stream bytes with them."
+                    "At least {share} of the other end's packets never arrived: their numbers and stream bytes are missing."
                 )
             } else {
                 "This log does not show that a packet of the other end was lost.".to_owned()
@@ -242,7 +242,7 @@ impl Teller<'_> {
         };
         let vain = match (recovered.spurious, recovered.in_vain_bytes) {
             (Some(0), _) => "none of them had arrived".to_owned(),
-            (Some(spurious), _) => format!("{spurious} of them had arrived all the same"),
+            (Some(spurious), _) => format!("{spurious} of them had arrived anyway"),
             (None, Some(bytes)) => {
                 format!(
                     "which ones is not logged; of {again} bytes sent again, {bytes} had arrived"
@@ -262,7 +262,7 @@ impl Teller<'_> {
         Some(Sentence { about, text, moment })
     }
 
-    /// What the congestion control did about losses, in brackets.
+    /// The reaction of the congestion control to losses, in brackets.
     fn congestion_response(&self) -> String {
         let recovered = &self.summary.recovery;
         let mut more = Vec::new();
@@ -399,7 +399,7 @@ impl Teller<'_> {
     }
 }
 
-/// What held the sender back, as the subject of a sentence.
+/// The restraint of the sender, as the subject of a sentence.
 fn subject(cause: Cause) -> &'static str {
     match cause {
         Cause::Handshake => "The handshake",
@@ -412,12 +412,12 @@ fn subject(cause: Cause) -> &'static str {
         Cause::Reordering => "A congestion window cut because reordering was taken for loss",
         Cause::Queue => "A full path with a long queue (and so the congestion window)",
         Cause::ProbeTimeout => {
-            "Waiting for acknowledgements that did not come, until the probe timer expired,"
+            "Waiting for acknowledgements that did not arrive, until the probe timer expired,"
         }
         Cause::ConnectionFlowControl => "The client's receive window for the connection",
         Cause::StreamFlowControl => "The client's receive windows for streams",
         Cause::Pacing => "Pacing, while windows were open,",
-        Cause::Scheduler => "The scheduler, while bytes were there and windows open,",
+        Cause::Scheduler => "The scheduler, while bytes were available and windows open,",
         Cause::Nothing => "Nothing but its own sending",
     }
 }
@@ -431,7 +431,7 @@ fn queue_text(it: &Spread) -> String {
     )
 }
 
-/// What is said of something that no event says.
+/// The remark about something that no event states.
 fn inferred(basis: Basis) -> &'static str {
     match basis {
         Basis::Logged => "",

@@ -5,7 +5,7 @@ use crate::pairing::pairs;
 use crate::reader::{ReadOptions, read_file_traces, read_traces};
 use crate::trace::Detail;
 
-/// The log of one side, as it is written line by line.
+/// The log of one side, written line by line.
 struct Log {
     text: String,
     next: u64,
@@ -46,7 +46,7 @@ impl Log {
         self.carries(time_ms, "packet_received", 900 + self.next, frame);
     }
 
-    /// An ACK frame, held back for a millisecond.
+    /// An ACK frame, delayed by a millisecond.
     fn ack(&mut self, time_ms: f64, first: u64, last: u64) {
         let ranges = format!(r#""acked_ranges":[[{first},{last}]]"#);
         self.came(time_ms, &format!(r#"{{"frame_type":"ack","ack_delay":1.0,{ranges}}}"#));
@@ -164,7 +164,7 @@ fn the_client_gave_little_credit_for_the_connection() {
     }
     log.packet(120.0, 7200);
     log.metrics(121.0, 99_000, 0, 20.0);
-    assert_cause(&log, Cause::ConnectionFlowControl, "it let at most 2400 bytes be under way");
+    assert_cause(&log, Cause::ConnectionFlowControl, "it let at most 2400 bytes be in flight");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn losses_kept_the_window_small() {
             }
         },
     );
-    // In this log the acknowledgement of the packet before was never there.
+    // In this log, the preceding packet was never acknowledged.
     log.text = log.text.replace("[[2,3]]", "[[3,3]]");
     assert_cause(&log, Cause::Loss, "6.2 % of the packets were lost, and cut it once");
     let summary = log.told();
@@ -349,7 +349,7 @@ fn a_cut_that_is_taken_back_is_undone_and_a_long_loss_of_all_is_persistent_conge
     log.metrics(520.0, 20_000, 0, 20.0);
     let recovery = log.told().recovery;
     assert_eq!((recovery.window_cuts, recovery.cuts_undone), (1, 1));
-    // Three timeouts are 3 * (20 + 4 * 10 + 25) ms, and the lost packets went over 300 ms.
+    // Three timeouts are 3 * (20 + 4 * 10 + 25) ms, and the lost packets were sent over 300 ms.
     assert_eq!(recovery.persistent_congestion, 1);
 }
 
@@ -394,9 +394,9 @@ fn an_acknowledgement_that_is_sent_again_was_not_held_back_for_so_long() {
     assert_eq!((delay.p95_ms, delay.longest_ms), (1.0, 1.0));
 }
 
-/// A sample's server log as a script of another hand reads it: packets sent, declared lost, lost in vain if that can be told,
-/// milliseconds of round trips and of delays of ACK frames that acknowledge above all before (least, 95th percentile, longest; 95th
-/// percentile, longest).
+/// A sample's server log as read by an independent script: packets sent, declared lost, wrongly declared lost if known,
+/// milliseconds of round trips and of delays of ACK frames that acknowledge the highest packet so far (minimum, 95th percentile,
+/// longest; 95th percentile, longest).
 struct Sample {
     name: &'static str,
     packets: (u64, u64, Option<u64>),

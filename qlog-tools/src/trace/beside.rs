@@ -1,18 +1,18 @@
-//! What goes on a connection beside requests and responses.
+//! Traffic on a connection besides requests and responses.
 
 use super::{StreamRole, StreamSummary, Trace, Vantage};
 use crate::assembly::StreamFrame;
 use crate::timeline::Timeline;
 
-/// The streams that stand for DATAGRAM frames in [`Trace::beside`]: those that came, and those that went. No stream has these IDs.
+/// The pseudo-streams for DATAGRAM frames in [`Trace::beside`]: arrived ones, and sent ones. No stream has these IDs.
 pub const DATAGRAMS: [u64; 2] = [u64::MAX - 1, u64::MAX];
-/// A stream in the direction of the requests that has more bytes than this carries more than the head of a request.
+/// A stream in the direction of the requests with more bytes than this carries more than a request's head.
 const UPLOAD_BYTES: u64 = 16 << 10;
 
 impl Trace {
-    /// What went beside requests and responses, as a log of its own: uploads, streams of other protocols in the direction of the requests,
-    /// and DATAGRAM frames of both directions ([`Detail::Full`]; of a log with less detail, the streams without their frames).
-    /// `None`: nothing did.
+    /// The traffic besides requests and responses, as a separate log: uploads, streams of other protocols in the direction of the
+    /// requests, and DATAGRAM frames of both directions ([`Detail::Full`]; with less detail, the streams without their frames). `None` if
+    /// there was none.
     pub fn beside(&self) -> Option<Self> {
         let is_of_http =
             |it: &StreamSummary| matches!(it.role, StreamRole::Control | StreamRole::Qpack);
@@ -39,7 +39,7 @@ impl Trace {
         frames.sort_by_key(|it| it.time_us);
         let arrivals = frames.iter().collect();
         let timeline = Timeline { name: self.timeline.name.clone(), frames, ..Timeline::default() };
-        // What a client sends it sends as a server its responses.
+        // A client's uploads take the place of a server's responses.
         let vantage = match self.vantage {
             Vantage::Server => Vantage::Client,
             Vantage::Client => Vantage::Server,

@@ -1,4 +1,4 @@
-//! The parts of a trace that a log may have or not.
+//! The optional parts of a trace.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use crate::number_ranges::NumberRanges;
 use crate::packet::Packet;
 use schedulers::Restraint;
 
-/// What the log says of packets.
+/// The packets of a log.
 #[derive(Debug, Clone, Default)]
 pub struct PacketLog {
-    /// The numbers of the packets that came in the space of 1-RTT packets ([`Detail::Arrivals`](super::Detail) and above).
+    /// The numbers of the 1-RTT packets that arrived ([`Detail::Arrivals`](super::Detail) and above).
     pub(crate) received: NumberRanges,
-    /// The 1-RTT packets of ours that were acknowledged ([`Detail::Arrivals`](super::Detail) and above in a server's log, else
+    /// The acknowledged 1-RTT packets of this side ([`Detail::Arrivals`](super::Detail) and above in a server's log, otherwise
     /// [`Detail::Full`](super::Detail)); `None` if no acknowledgement was logged.
     pub(crate) acknowledged: Option<NumberRanges>,
     /// In the order of the log ([`Detail::Full`](super::Detail)).
     pub(crate) all: Vec<Packet>,
-    /// For each of `timeline.frames` the place of its packet in `all` ([`Detail::Full`](super::Detail)).
+    /// For each of `timeline.frames`, the index of its packet in `all` ([`Detail::Full`](super::Detail)).
     pub(crate) of_frames: Vec<u32>,
     /// When the handshake was complete, if the log shows it ([`Detail::Full`](super::Detail)).
     pub(crate) handshake_us: Option<u64>,
 }
 
-/// What the log says of the sender's recovery.
+/// The sender's recovery in a log.
 #[derive(Debug, Clone, Default)]
 pub struct Recovery {
     /// Congestion window, RTT and bytes in flight over time ([`Detail::Full`](super::Detail)).
@@ -33,28 +33,28 @@ pub struct Recovery {
     pub(crate) longest_rtt: LongestRtt,
 }
 
-/// What the log says of loss recovery, event by event. Times are microseconds on the log's clock.
+/// Loss recovery in a log, event by event. Times are in microseconds on the log's clock.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecoveryEvents {
-    /// Probe timers that expired, as events of timers or packets say.
+    /// Probe timers that expired, according to events of timers or packets.
     pub(crate) expired_us: Vec<u64>,
     /// And as metrics count them.
     pub(crate) counted_us: Vec<u64>,
-    /// Whether the log would say so if one expired.
+    /// Whether the log would record an expiration.
     pub(crate) knows_timeouts: bool,
     /// When the congestion control entered recovery.
     pub(crate) recoveries_us: Vec<u64>,
     /// When it noticed persistent congestion.
     pub(crate) persistent_us: Vec<u64>,
-    /// Whether the log says which state it is in.
+    /// Whether the log records its state.
     pub(crate) knows_states: bool,
-    /// The ACK frames for 1-RTT packets that came.
+    /// The ACK frames that arrived for 1-RTT packets.
     pub(crate) acks: Vec<Ack>,
-    /// How many packets came with ECT(0), ECT(1) and CE, as the last of them says that says it.
+    /// The number of packets that arrived with ECT(0), ECT(1) and CE, from the last frame that reports them.
     pub(crate) ecn: Option<[u64; 3]>,
-    /// The exponent of the other end's ACK delays; `None` where it did not say.
+    /// The exponent of the peer's ACK delays; `None` if not stated.
     pub(crate) ack_delay_exponent: Option<u32>,
-    /// For how long the other end says that it holds acknowledgements back at most.
+    /// The peer's announced maximum of acknowledgement delays.
     pub(crate) max_ack_delay_ms: Option<f64>,
 }
 
@@ -63,22 +63,22 @@ pub(crate) struct RecoveryEvents {
 pub(crate) struct Ack {
     /// When it came.
     pub(crate) time_us: u64,
-    /// For how long it says that it was held back.
+    /// Its reported delay.
     pub(crate) delay_ms: Option<f64>,
     /// Its ranges.
     pub(crate) ranges: usize,
-    /// How many packets it acknowledges that were not acknowledged before.
+    /// The number of packets that it acknowledges for the first time.
     pub(crate) fresh: usize,
-    /// Whether it acknowledges a packet above all that were acknowledged before.
+    /// Whether it acknowledges a packet above all earlier acknowledged ones.
     pub(crate) is_newest: bool,
 }
 
-/// What our server says of itself, which other stacks do not log.
+/// Our server's own statements, which other stacks do not log.
 #[derive(Debug, Clone, Default)]
 pub struct OwnServer {
     /// The scheduler's calls in order ([`Detail::Order`](super::Detail) and above).
     pub(crate) scheduler_calls: Vec<SchedulerCall>,
-    /// What held it back, each from a time on ([`Detail::Full`](super::Detail)).
+    /// The restraints of the sender, each with its beginning ([`Detail::Full`](super::Detail)).
     pub(crate) restraints: Vec<(u64, Restraint)>,
 }
 
@@ -87,12 +87,12 @@ pub struct OwnServer {
 pub struct EventLog {
     /// All of them ([`Detail::Events`](super::Detail)).
     pub list: EventList,
-    /// When the other events happened, by name ([`Detail::Full`](super::Detail)): all but packets, frames, samples and calls of
-    /// the scheduler; names of more than 10,000 events are left out.
+    /// When the other events happened, by name ([`Detail::Full`](super::Detail)): all except packets, frames, samples and
+    /// scheduler calls. Omits names of more than 10,000 events.
     pub moments: BTreeMap<String, Vec<u64>>,
 }
 
-/// What the sender's recovery knew at a time; `None` where the event did not say.
+/// The state of the sender's recovery at a time; `None` if the event did not state it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RecoverySample {
     /// When, on the log's clock.
@@ -101,7 +101,7 @@ pub struct RecoverySample {
     pub congestion_window_bytes: Option<u64>,
     /// Bytes sent, and neither acknowledged nor lost.
     pub bytes_in_flight: Option<u64>,
-    /// Absent while it is unlimited.
+    /// `None` while it is unlimited.
     pub slow_start_threshold_bytes: Option<u64>,
     /// The smoothed round-trip time.
     pub smoothed_rtt_ms: Option<f64>,

@@ -3,7 +3,7 @@
 /// The program that wrote a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stack {
-    /// Its name (`quiche`), as recognised, or else as the log gives it.
+    /// Its name (`quiche`), as recognized, otherwise as logged.
     pub name: Option<String>,
     /// Its version, when the log gives one.
     pub version: Option<String>,
@@ -21,13 +21,13 @@ impl std::fmt::Display for Stack {
 }
 
 schedulers::named! {
-    /// How a file is cut into events.
+    /// How a file is divided into events.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Container {
         /// JSON text sequences (RFC 7464).
         #[default]
         Sequence = "JSON-SEQ",
-        /// One JSON object a line.
+        /// One JSON object per line.
         Lines = "NDJSON",
         /// One JSON document with all events inside.
         Contained = "contained JSON",
@@ -38,14 +38,14 @@ schedulers::named! {
     /// The side that wrote the log.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Vantage {
-        /// The side that asks.
+        /// The side that sends requests.
         Client = "client",
-        /// The side that answers.
+        /// The side that sends responses.
         Server = "server",
-        /// Somewhere between. Its packets are sent and received as the client saw them, unless the
-        /// log says that they flow as the server's.
+        /// A point between the ends. Its packets are sent and received as the client saw them,
+        /// unless the log states that they flow as the server's.
         Network = "network",
-        /// The log does not say, and nothing in it tells.
+        /// The log does not state it, and nothing in it shows it.
         #[default]
         Unknown = "unknown",
     }

@@ -1,4 +1,4 @@
-//! Film strips: what a visitor saw when, load under load, beside what had arrived by then.
+//! Film strips: what a visitor saw when, one load below the other, beside the arrivals so far.
 
 use crate::templates::render;
 use figures::axis::Axis;
@@ -13,16 +13,16 @@ use std::collections::BTreeMap;
 pub struct Film {
     /// The heading.
     pub title: String,
-    /// What was run, in a sentence.
+    /// The experiment, in a sentence.
     pub what: String,
-    /// Loads that are compared: those of a page in a setting.
+    /// Loads that are compared: the loads of a page in one setting.
     pub scenes: Vec<Scene>,
 }
 
 /// Loads with one axis of time.
 #[derive(Debug, Clone, Default)]
 pub struct Scene {
-    /// The page, and what the loads met.
+    /// The page, and the loads' setting.
     pub heading: String,
     /// The page's resources in request order.
     pub resources: Vec<PageResource>,
@@ -37,7 +37,7 @@ pub struct Strip {
     pub label: String,
     /// Columns at its right: name, and value in milliseconds.
     pub notes: Vec<(String, String)>,
-    /// What arrived when.
+    /// The arrivals.
     pub timeline: Timeline,
     /// Pictures in order: milliseconds from the first request, and JPEG in base64.
     pub pictures: Vec<(f64, String)>,
@@ -46,8 +46,8 @@ pub struct Strip {
 /// Pictures of a strip.
 const COLUMNS: u32 = 12;
 
-/// The page as HTML that needs nothing else. Each strip shows the picture that was on the screen at each of twelve moments, the same
-/// for all loads of a scene.
+/// The page as self-contained HTML. Each strip shows the picture that was on the screen at each of twelve moments, the same for all
+/// loads of a scene.
 pub fn film_page(film: &Film) -> String {
     let mut pictures = BTreeMap::new();
     let mut scenes = Vec::new();
@@ -61,7 +61,7 @@ pub fn film_page(film: &Film) -> String {
     render("film.html", include_str!("../../templates/film.html"), view)
 }
 
-/// `pictures` has a class for each picture that is shown anywhere.
+/// `pictures` has a class for each picture that is shown.
 fn scene<'a>(
     place: usize,
     scene: &'a Scene,

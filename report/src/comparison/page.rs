@@ -1,4 +1,4 @@
-//! From the runs of a page to its tables and figures.
+//! Turns the runs of a page into its tables and figures.
 
 use super::{Figure, PageComparison, Row};
 use figures::axis::Axis;
@@ -13,7 +13,7 @@ use qlog_tools::timeline::{Timeline, Transfer};
 pub struct Run<'a> {
     /// The scheme's name.
     pub scheme: &'a str,
-    /// What arrived when.
+    /// The arrivals.
     pub timeline: &'a Timeline,
 }
 

@@ -9,27 +9,28 @@ use minijinja::{Value, context};
 /// A scheme in a setting.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SchemeRow {
-    /// The network, the send buffer and whatever else the study varies, in words; empty: there is one setting.
+    /// The network, the send buffer and the other varied dimensions, in words; empty if there is one setting.
     pub setting: String,
     /// The same, shorter.
     pub label: String,
     /// The scheme.
     pub scheme: String,
-    /// What makes a pair: `sites` or `loads`.
+    /// The unit of a pair: `sites` or `loads`.
     pub unit: &'static str,
     /// For the resources above the fold, or for the page.
     pub atf: SchemeNumbers,
     /// For all resources.
     pub all: SchemeNumbers,
-    /// Mean of the index above the fold divided by its lower bound; 1 is as good as can be.
+    /// Mean of the index above the fold divided by its lower bound; 1 is the best possible.
     pub regret: Option<f64>,
-    /// On how many of how many pages an order that was searched for is proven to be the best or the worst.
+    /// On how many pages, and of how many, the order from a search is proven to be the best or the worst.
     pub proven: Option<(usize, usize)>,
-    /// What came of pushes; `None`: the study says nothing about them.
+    /// The results of pushes; `None` if the study has none.
     pub pushes: Option<PushMeans>,
 }
 
-/// What a scheme's loads say of a set of resources. A ratio above 1: the scheme is better than the baseline.
+/// A scheme's results for a set of resources. A ratio above 1 means that the scheme is better than the
+/// baseline.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SchemeNumbers {
     /// The mean of the compared metric over loads, in its unit.
@@ -40,9 +41,9 @@ pub struct SchemeNumbers {
     pub interval: Option<[f64; 2]>,
     /// Pairs in which the scheme is better, both are equal, and the baseline is better.
     pub wins_ties_losses: Option<[usize; 3]>,
-    /// What the test says, in a word or two.
+    /// The test's verdict, in a word or two.
     pub verdict: &'static str,
-    /// Whether it says that the scheme is better.
+    /// Whether the verdict is that the scheme is better.
     pub is_better: bool,
     /// Hodges and Lehmann's estimate of the ratio.
     pub hodges_lehmann: Option<f64>,
@@ -50,16 +51,16 @@ pub struct SchemeNumbers {
     pub rank_biserial: Option<f64>,
     /// The p-value of Wilcoxon's signed-rank test.
     pub p: Option<f64>,
-    /// The same, adjusted for the schemes of the setting.
+    /// The same, adjusted for the number of schemes in the setting.
     pub adjusted_p: Option<f64>,
-    /// The pages' ratios. Their arithmetic mean is there where a study repeats one that gives such means.
+    /// The pages' ratios. Their arithmetic mean is present if a study repeats one with such means.
     pub speedups: Speedups,
     /// The 95 % interval of the arithmetic mean.
     pub mean_interval: Option<[f64; 2]>,
 }
 
 impl SchemeNumbers {
-    /// How many pairs there are.
+    /// The number of pairs.
     pub fn pairs(&self) -> Option<usize> {
         self.wins_ties_losses.map(|it| it.iter().sum())
     }
@@ -70,14 +71,14 @@ impl SchemeNumbers {
     }
 }
 
-/// A p-value with as many digits as say something.
+/// A p-value with its meaningful digits.
 pub fn p_text(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
 type NumbersOf = fn(&SchemeRow) -> &SchemeNumbers;
 
-/// The resources that the answer is about, with their name.
+/// The resources that the answer concerns, with their name.
 fn main_set(comparison: &Comparison) -> (&'static str, NumbersOf) {
     let has_atf = comparison.schemes.iter().any(|it| it.atf.speedups.pages > 0);
     match comparison.metric.is_of_page() {

@@ -1,4 +1,4 @@
-//! The report as a reader and as a browser get it.
+//! The report as a reader and as a browser see it.
 
 use super::*;
 use figures::Sheet;

@@ -1,4 +1,4 @@
-//! The report as the template wants it: numbers as cells of tables, marked where a test says that a scheme is better.
+//! The report in the form for the template: numbers as cells of tables, marked if a test shows that a scheme is better.
 
 use minijinja::value::Serde;
 use minijinja::{Value, context};
@@ -12,7 +12,7 @@ use qlog_tools::metrics::{METRICS, Metric, Set};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Cell {
     text: String,
-    /// Whether a test says that it is better.
+    /// Whether a test shows that it is better.
     is_better: bool,
     /// Whether it is the first of a group of columns.
     is_first: bool,
@@ -22,23 +22,23 @@ struct Cell {
 #[derive(Debug, Clone, Serialize)]
 struct Line {
     name: String,
-    /// What the lines from this one on are about, where that changes.
+    /// The subject of the lines from this one on, if it changes.
     section: Option<String>,
     cells: Vec<Cell>,
     note: Option<String>,
 }
 
-/// A heading, and what a pointer over it shows.
+/// A heading, and its tooltip.
 #[derive(Debug, Clone, Serialize)]
 struct Heading {
     text: &'static str,
     about: &'static str,
 }
 
-/// What a row has in a column, if anything.
+/// A row's text in a column, if any.
 type TextOf<R> = dyn Fn(&R) -> Option<String>;
 
-/// A column: the group that it stands in, its heading, its texts from a row, and whether a test says that a row is better.
+/// A column: its group, its heading, its text from a row, and whether a test shows that a row is better.
 pub(super) struct Column<R> {
     group: &'static str,
     pub(super) heading: &'static str,
@@ -56,7 +56,7 @@ pub(super) fn column<R>(
 }
 
 impl<R> Column<R> {
-    /// Whether it has something of a row.
+    /// Whether it has a value for a row.
     pub(super) fn has(&self, row: &R) -> bool {
         (self.text)(row).is_some()
     }
@@ -117,17 +117,17 @@ fn gain(page: &PageComparison) -> f64 {
     page.rows.iter().filter_map(|it| it.speedup.atf.or(it.speedup.all)).fold(0.0, f64::max)
 }
 
-/// The name of the figure that stands beside the answer; without it, those are the ribbons of the first page.
+/// The name of the figure beside the answer; by default the first page's ribbons.
 const LEADING: &str = "intervals";
 
-/// Reports of at least this many pages fold each page.
+/// Reports with at least this many pages fold each page.
 const FOLDED_FROM: usize = 6;
 
 pub(super) const ATF: &str = "above the fold";
 pub(super) const ALL: &str = "all resources";
 pub(super) const PAGE: &str = "the page";
 
-/// The metric that is compared, with its speedups, and then the others.
+/// The compared metric with its speedups, followed by the other metrics.
 fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
     let first = if compared.is_of_page() { PAGE } else { ATF };
     let mut columns = vec![
@@ -174,7 +174,7 @@ fn range(ends: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> Option<String>
     ends.map(|[low, high]| format!("{} to {}", text(low), text(high)))
 }
 
-/// `leads`: its ribbons stand at the top of the report.
+/// `leads`: its ribbons are at the top of the report.
 fn page(page: &PageComparison, metric: &'static Metric, leads: bool) -> Value {
     let mut anchor = format!("page-{}", page.name);
     anchor.retain(|it| it.is_ascii_alphanumeric() || it == '-');
@@ -188,7 +188,7 @@ fn page(page: &PageComparison, metric: &'static Metric, leads: bool) -> Value {
     }
 }
 
-/// A page in a line: its best and its worst scheme.
+/// A page in one line: its best and its worst scheme.
 fn page_line(page: &PageComparison) -> Value {
     let known =
         page.rows.iter().filter_map(|row| Some((row, row.speedup.atf.or(row.speedup.all)?)));
@@ -206,15 +206,15 @@ fn page_line(page: &PageComparison) -> Value {
     context! { name => &page.name, cells }
 }
 
-/// Headings, groups with their widths, and lines. `sections` says what each row is about; a row with another section than the
-/// one before begins it.
+/// Headings, groups with their widths, and lines. `sections` gives each row's subject; a row with another section than the
+/// preceding one begins it.
 pub(super) fn table<R>(
     rows: &[R],
     names: Vec<(String, Option<String>)>,
     sections: &[String],
     columns: &[Column<R>],
 ) -> Value {
-    // A column is shown where there is any of it.
+    // A column is shown if any row has a value.
     let shown = columns.iter().filter(|it| rows.iter().any(|row| it.has(row)));
     let shown: Vec<&Column<R>> = shown.collect();
     let groups: Vec<&[&Column<R>]> =

@@ -1,4 +1,5 @@
-//! What held the sender back: bytes and windows, and a lane for each restraint, as in the report.
+//! The restraints of the sender: bytes and windows, and a lane for each restraint, as in the
+//! report.
 
 use qlog_tools::saturating_cast::to_usize;
 use schedulers::Restraint;
@@ -11,10 +12,10 @@ use qlog_tools::restraints::Span;
 
 const LANE: f64 = 17.0;
 const BLOCK: f64 = 12.0;
-/// The path's, the client's, the sender's own.
+/// For the path, the client, and the sender.
 const COLOURS: [&str; 3] = ["#0072b2", "#b34a00", "#00735c"];
 const SENDING: &str = "#5a5a5a";
-/// The curves that are always within the figure; windows may be far wider.
+/// The curves that are always fully within the figure; windows may be far higher.
 const WHOLE: [&str; 2] = ["sent", "acknowledged"];
 
 pub(super) fn draw(recording: &Recording, band: &Band) -> String {
@@ -46,7 +47,7 @@ fn curves(band: &Band) -> Panel {
     Panel { lines: lines.collect(), text: bytes }
 }
 
-/// The share of each pixel column in which this restraint held.
+/// The share of each pixel column in which this restraint was in force.
 fn shares(plot: &Plot, band: &Band, by: Restraint) -> Vec<f64> {
     let mut shares = vec![0.0; to_usize(RIGHT - LEFT)];
     for span in band.spans.iter().filter(|span| span.by == by) {
@@ -63,7 +64,7 @@ fn shares(plot: &Plot, band: &Band, by: Restraint) -> Vec<f64> {
     shares
 }
 
-/// Neighbours of one height are one block.
+/// Draws a lane; adjacent columns of one height form one block.
 fn draw_lane(plot: &mut Plot, shares: &[f64], top: f64, colour: &str) {
     let mut column = 0;
     for run in shares.chunk_by(|one, next| (height(*one) - height(*next)).abs() < 0.5) {
@@ -116,7 +117,7 @@ mod tests {
             Recording { name: "log".to_owned(), duration_us: 100_000, ..Recording::default() };
         let svg = draw(&recording, &band);
         assert!(svg.contains("congestion window 50.0 %") && !svg.contains("pacing"), "{svg}");
-        // Each is a half of the plot.
+        // Each takes half of the plot.
         let half = number((RIGHT - LEFT) / 2.0);
         assert_eq!(svg.matches(&format!(r#"width="{half}" height="12""#)).count(), 2, "{svg}");
         assert!(svg.contains("80.0 kB") && !svg.contains("900.0 kB"), "{svg}");

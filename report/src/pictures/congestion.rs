@@ -1,4 +1,5 @@
-//! Window and bytes in flight, round-trip times, goodput, lost packets: one panel a unit, as in the report.
+//! Window and bytes in flight, round-trip times, goodput, lost packets: one panel for each unit, as in
+//! the report.
 
 use super::{LEFT, Plot, TOP};
 use crate::viewer::{LOST, Recording, SENT_AGAIN, Unit};
@@ -11,7 +12,7 @@ pub(super) const PANEL: f64 = 110.0;
 pub(super) const GAP: f64 = 34.0;
 /// Ticks of lost packets.
 const LOSSES: f64 = 16.0;
-/// Steps of the rates over the whole log.
+/// The number of steps of the rates over the whole log.
 const STEPS: usize = 120;
 const LINES: [(&str, &str); 5] = [
     ("#0072b2", ""),
@@ -69,7 +70,7 @@ fn milliseconds(value_us: f64) -> String {
     }
 }
 
-/// Bits a second in [`STEPS`] steps: of new stream bytes, and of what the server sent.
+/// Bit/s in [`STEPS`] steps: of new stream bytes, and of the server's sent bytes.
 fn rates(recording: &Recording) -> Vec<(String, Vec<(u64, f64)>)> {
     let step_us = recording.duration_us.div_ceil(STEPS as u64).max(1);
     let over = format!("over {} ms", milliseconds_text(step_us as f64 / 1000.0));
@@ -135,7 +136,7 @@ pub(super) fn draw_panel(plot: &mut Plot, panel: &Panel, top: f64) {
     }
 }
 
-/// The lowest and highest of each pixel column, as steps; the last value holds until the log ends.
+/// The lowest and highest value of each pixel column, as steps; the last value holds until the log ends.
 fn pixels(plot: &Plot, values: &[(u64, f64)], most: f64, top: f64) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = Vec::new();
     for column in values.chunk_by(|one, next| plot.column(one.0) == plot.column(next.0)) {

@@ -1,4 +1,4 @@
-//! The share of body bytes in complete responses, and of all bytes that were there.
+//! The share of body bytes in complete responses, and of all arrived bytes.
 
 use super::{BOTTOM, LEFT, Plot, RIGHT, TOP};
 use crate::viewer::Recording;
@@ -31,7 +31,7 @@ pub(super) fn draw(recording: &Recording) -> String {
             _ => arrivals.push(point),
         }
     }
-    let there = if recording.is_server { "bytes sent" } else { "bytes that were there" };
+    let there = if recording.is_server { "bytes sent" } else { "bytes that had arrived" };
     plot.line(&arrivals, "#b34a00", "5 3");
     plot.line(&steps, "#0072b2", "");
     // Below the axis: a title may be long.
@@ -59,7 +59,7 @@ mod tests {
     fn the_title_has_its_line_for_itself() {
         let name = "a-log-with-a-name-of-some-sixty-characters-and-more.sqlog".to_owned();
         let svg = draw(&Recording { name, duration_us: 5000, ..Recording::default() });
-        assert!(svg.contains("bytes that were there"), "{svg}");
+        assert!(svg.contains("bytes that had arrived"), "{svg}");
         assert_eq!(svg.matches(r#" y="22""#).count(), 1, "{svg}");
     }
 }

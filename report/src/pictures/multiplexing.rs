@@ -1,4 +1,5 @@
-//! Which stream's bytes came when: a column for each pixel, with the shares of the streams in it.
+//! Which stream's bytes arrived when: a column for each pixel, with the shares of the streams in
+//! it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! What each arrival made readable at once: upwards over QUIC, downwards had it been one ordered stream.
+//! The bytes that each arrival made readable at once: upwards over QUIC, downwards for one ordered
+//! stream.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ pub(super) fn draw(recording: &Recording) -> String {
     let mut plot = Plot::new(recording, "what each arrival made readable", 2.0 * HALF);
     let most = recording.frames.iter().map(|it| it.released_bytes.max(it.released_tcp_bytes)).max();
     let most = most.unwrap_or_default().max(1);
-    // The tallest of each pixel column: bytes and stream over QUIC, bytes as over TCP.
+    // The tallest stack of each pixel column: bytes and stream over QUIC, bytes as over TCP.
     let mut columns: BTreeMap<usize, (u64, usize, u64)> = BTreeMap::new();
     for frame in &recording.frames {
         let tallest = columns.entry(plot.column(frame.time_us)).or_default();

@@ -1,4 +1,4 @@
-//! One row a stream, from its request to its last byte.
+//! One row for each stream, from its request to its last byte.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const ROW: f64 = 18.0;
 /// Characters of a label, and of the priority in it.
 const LABEL: usize = 36;
 const PRIORITY: usize = 16;
-/// Further streams are counted in a last line.
+/// The most rows; a last line gives the number of further streams.
 const ROWS_MAX: usize = 120;
 
 pub(super) fn draw(recording: &Recording) -> String {
@@ -68,7 +68,7 @@ pub(super) fn draw(recording: &Recording) -> String {
     plot.finish()
 }
 
-/// A triangle, and the wait for the first byte.
+/// Draws a triangle, and the wait for the first byte.
 fn draw_request(plot: &mut Plot, stream: &Stream, middle: f64) {
     if let (Some(requested_us), Some(first_us)) = (stream.requested_us, stream.first_us) {
         let (from, to) = (plot.x(requested_us), plot.x(first_us));

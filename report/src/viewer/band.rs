@@ -1,5 +1,4 @@
-//! What held the sender back, as the report shows it: the bytes that it sent, how far its windows allowed it to go, and what
-//! held it back at each moment.
+//! The restraints of the sender, for the report: its sent bytes, the limits of its windows, and the restraint at each moment.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +12,24 @@ use super::recording::{Series, Unit};
 use qlog_tools::packet_curves::{CURVES, curves};
 use qlog_tools::restraints::{Evidence, Restraints, Span, in_words};
 
-/// Spans that a page gets: more are joined by time, each step as most of it was.
+/// The most spans of a page: more are merged by time, each step by its prevailing restraint.
 const SPANS: usize = 50_000;
-/// Steps of a curve: more than any screen has columns.
+/// The steps of a curve: more than any screen has columns.
 const STEPS: u64 = 20_000;
 
-/// What held a sender back over time. Times are microseconds from the log's first event.
+/// The restraints of a sender over time. Times are in microseconds from the log's first event.
 #[derive(Debug, Clone, Serialize)]
 pub struct Band {
-    /// Bytes sent, acknowledged and lost so far, and how far the windows allowed to send.
+    /// Cumulative bytes sent, acknowledged and lost, and the limits of the windows.
     pub series: Vec<Series>,
-    /// What held the sender back from when to when.
+    /// The restraints, each with its interval.
     #[serde(serialize_with = "spans")]
     pub spans: Vec<Span>,
-    /// How long each restraint held, in the order of [`Restraint::ALL`].
+    /// The duration of each restraint, in the order of [`Restraint::ALL`].
     pub totals: Vec<Total>,
-    /// Where it comes from, in a sentence.
+    /// The source, in a sentence.
     pub basis: &'static str,
-    /// What was assumed because the log lacks an event.
+    /// Assumptions that were necessary because the log lacks an event.
     pub assumed: Vec<&'static str>,
 }
 
@@ -39,10 +38,10 @@ pub struct Band {
 pub struct Total {
     /// Its name in figures.
     pub name: &'static str,
-    /// The same where there is little room.
+    /// The short name.
     pub short_name: &'static str,
-    /// The side it belongs to, as a place in the colours of curves: the path (0), the client (1), the sender (2); none of a sender that
-    /// was sending.
+    /// The side it belongs to, as an index into the colours of curves: the path (0), the client (1), the sender (2); `None` while the
+    /// sender was sending.
     pub colour: Option<usize>,
     /// In microseconds.
     pub us: f64,
@@ -125,7 +124,7 @@ fn joined(spans: Vec<Span>) -> Vec<Span> {
     joined
 }
 
-/// Ends a step: it belongs to what held longest in it.
+/// Ends a step, which gets the longest restraint in it.
 fn close(joined: &mut Vec<Span>, step: &mut BTreeMap<Restraint, u64>, from_us: u64, to_us: u64) {
     let Some((&by, _)) = step.iter().max_by_key(|it| *it.1) else { return };
     step.clear();
@@ -145,7 +144,7 @@ fn series(end: &End<'_>) -> Vec<Series> {
     series
 }
 
-/// The last of each of [`STEPS`] steps.
+/// The last point of each of [`STEPS`] steps.
 fn stepped(points: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let points: Vec<(u64, u64)> = points.collect();
     let step_us = (points.last().map_or(0, |it| it.0) / STEPS).max(1);
@@ -159,7 +158,7 @@ fn stepped(points: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     steps
 }
 
-/// When each begins, and its place in [`Restraint::ALL`]; the last begins at the end and has none.
+/// The beginning of each, and its index in [`Restraint::ALL`]; the last one begins at the end and has none.
 fn spans<S: Serializer>(spans: &[Span], serializer: S) -> Result<S::Ok, S::Error> {
     let places = spans.iter().map(|span| Restraint::ALL.iter().position(|it| *it == span.by));
     let columns = json!({
@@ -187,7 +186,7 @@ mod tests {
         assert!(joined.len() <= SPANS, "{}", joined.len());
         assert_eq!((joined[0].from_us, joined[joined.len() - 1].to_us), (0, 900_000));
         assert!(joined.windows(2).all(|pair| pair[0].to_us == pair[1].from_us));
-        // Most of each step is the window's.
+        // The window prevails in each step.
         assert_eq!(joined.iter().filter(|it| it.by == Restraint::Nothing).count(), 0);
     }
 }

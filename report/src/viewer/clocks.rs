@@ -1,13 +1,14 @@
-//! Times of a log on the figure's axis, also those of the other end, whose clock is another one.
+//! Maps times of a log to the figure's axis, including times of the other end, which has another
+//! clock.
 
-/// From a log's times to the figure's.
+/// Converts a log's times to the figure's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
-    /// The figure's zero, in µs on the clock of the log that it shows.
+    /// The figure's zero, in µs on the clock of its log.
     start: u64,
-    /// What is added to get there from the clock of the log that the times are from, in µs.
+    /// The shift from the clock of the source log to that clock, in µs.
     shift: i64,
-    /// How long the figure is, in µs.
+    /// The length of the figure, in µs.
     length: u64,
 }
 
@@ -22,22 +23,22 @@ impl Clock {
         Self { shift: shift_us, ..self }
     }
 
-    /// What is added to the log's times, in ms.
+    /// The shift of the log's times, in ms.
     pub(super) fn shift_ms(&self) -> f64 {
         self.shift as f64 / 1000.0
     }
 
-    /// What is added to times of the figure to have the log's, in µs.
+    /// The shift from the figure's times to the log's, in µs.
     pub(super) fn to_own_us(self) -> i64 {
         i64::try_from(self.start).unwrap_or(i64::MAX).saturating_sub(self.shift)
     }
 
-    /// The time on the figure's axis; what was before it is at its start.
+    /// The time on the figure's axis; earlier times are at its start.
     pub(super) fn at(&self, time_us: u64) -> u64 {
         time_us.saturating_add_signed(self.shift).saturating_sub(self.start)
     }
 
-    /// The same, unless it is after the figure's end.
+    /// The same; `None` after the figure's end.
     pub(super) fn within(&self, time_us: u64) -> Option<u64> {
         let at_us = self.at(time_us);
         (at_us <= self.length).then_some(at_us)

@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 
 use qlog_tools::varint::put;
 
-/// The numbers as the page embeds them.
+/// Packs the numbers in the form that the page embeds.
 pub(super) fn pack(values: impl IntoIterator<Item = u64>) -> String {
     let mut plain = Vec::new();
     for value in values {
@@ -20,12 +20,12 @@ pub(super) fn pack(values: impl IntoIterator<Item = u64>) -> String {
 /// Bytes as the page embeds them.
 pub(super) fn pack_bytes(plain: &[u8]) -> String {
     let mut gzip = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::new(5));
-    // Writing to memory cannot fail; were it to, the page would say that it cannot be read.
+    // Writing to memory cannot fail; if it did, the page would report unreadable data.
     let packed = gzip.write_all(plain).and_then(|()| gzip.finish()).unwrap_or_default();
     BASE64_STANDARD.encode(packed)
 }
 
-/// Rising numbers as the distances between them; a step back counts as 0.
+/// Packs ascending numbers as their differences; a step back counts as 0.
 pub(super) fn pack_rising(values: impl IntoIterator<Item = u64>) -> String {
     let mut before = 0;
     pack(values.into_iter().map(move |value| {

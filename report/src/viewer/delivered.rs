@@ -1,13 +1,13 @@
-//! What was special about each frame, and what each made readable.
+//! Classifies each frame, and computes what it made readable.
 
 use super::recording::{Frame, Stream};
 use qlog_tools::causes::frame_causes;
 use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::trace::Trace;
 
-/// Fills `mark`, `released_bytes` and `released_tcp_bytes` of the frames, which are `trace`'s in its order, and adds up for each
-/// stream why bytes came late or twice; `sender` is the sender's log. Whether the order of one ordered stream is known, from
-/// that log.
+/// Fills `mark`, `released_bytes` and `released_tcp_bytes` of the frames, which are `trace`'s in order, and sums the causes of
+/// late or repeated bytes for each stream; `sender` is the sender's log. Returns whether that log gives the order of a single
+/// ordered stream.
 pub(super) fn deliver(
     streams: &mut [Stream],
     frames: &mut [Frame],
@@ -29,7 +29,7 @@ pub(super) fn deliver(
     hol.is_exact
 }
 
-/// When a sender sent bytes again that had not arrived, by its own log.
+/// When a sender retransmitted bytes that had not arrived, by its own log.
 pub(super) fn sent_again_us(trace: &Trace) -> Vec<u64> {
     let frames = trace.arrivals.iter().zip(frame_causes(trace, None));
     let again = frames.filter(|(_, it)| it.causes.retransmitted_bytes > 0);
@@ -52,7 +52,7 @@ mod tests {
         trace
     }
 
-    /// What each arrival made readable, over QUIC and as over TCP.
+    /// The bytes that each arrival made readable, over QUIC and as over TCP.
     fn released(arrivals: &[StreamFrame], sent: Option<Vec<StreamFrame>>) -> Vec<(u64, u64)> {
         let mut frames: Vec<Frame> =
             arrivals.iter().map(|it| Frame { bytes: it.bytes, ..Frame::default() }).collect();

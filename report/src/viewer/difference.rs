@@ -1,4 +1,4 @@
-//! What moved from one run of a page to another, for the page that shows both.
+//! The differences between two runs of a page, for the page that shows both.
 
 use serde::Serialize;
 
@@ -13,15 +13,16 @@ use qlog_tools::trace::Trace;
 /// Two runs, aligned by resource.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Difference {
-    /// The other recording's place; the first is at 0.
+    /// The index of the other recording; the first is at 0.
     pub with: usize,
-    /// When each run's first request was, in microseconds on its figures' axis: times count from it.
+    /// When each run's first request was sent, in microseconds on its figures' axis: times count
+    /// from it.
     pub began_us: [u64; 2],
     /// Resources that both have.
     pub in_common: usize,
-    /// The resources, what changed most first; empty if nothing can be compared.
+    /// The resources, the largest change first; empty if nothing can be compared.
     pub resources: Vec<ComparedResource>,
-    /// What to know of the comparison, or why there is none.
+    /// A remark on the comparison, or why there is none.
     pub note: Option<&'static str>,
 }
 

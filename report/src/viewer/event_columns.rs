@@ -1,5 +1,5 @@
-//! All events of a log as the page has them: a column for each property of events, of the packets among them, and of the packets'
-//! frames. `templates/view/events.js` reads them.
+//! All events of a log in the form for the page: a column for each property of events, of the packets among them, and of the
+//! packets' frames. `templates/view/events.js` reads them.
 
 use serde::Serialize;
 use serde_json::json;
@@ -17,9 +17,9 @@ pub struct EventColumns {
     pub whose: String,
     /// The file.
     pub file: String,
-    /// What is added to the figure's times to have those of this log, in µs.
+    /// The shift from the figure's times to this log's, in µs.
     pub to_own_clock_us: i64,
-    /// How many there are.
+    /// The number of events.
     #[serde(rename = "count")]
     pub events: usize,
     /// How many packets they are about.
@@ -28,7 +28,7 @@ pub struct EventColumns {
     columns: serde_json::Value,
 }
 
-/// Kinds of frames as the page numbers them: those that stand in the figures have no values of their own.
+/// Kinds of frames in the page's numbering: frames that are in the figures have no values here.
 const IN_FIGURES: u64 = 0;
 const IN_FIGURES_WITH_FIN: u64 = 1;
 const STREAM: u64 = 2;
@@ -37,7 +37,8 @@ const ACK: u64 = 4;
 const OTHERS: u64 = 5;
 
 impl EventColumns {
-    /// The events of `list`; `at` gives their times in the figure. `shown` are the figure's frames, if they are this log's.
+    /// The events of `list`; `at` converts their times to the figure's. `shown` are the figure's frames, if they are from this
+    /// log.
     pub fn of(list: &EventList, at: impl Fn(u64) -> u64, shown: &[StreamFrame]) -> Self {
         let rows = list.rows();
         let packets = rows.iter().filter_map(packet);
@@ -64,7 +65,7 @@ impl EventColumns {
         Self { events, packets, columns, ..Self::default() }
     }
 
-    /// The same with the side that logged them, and its clock.
+    /// The same, with the side that logged them and its clock.
     #[must_use]
     pub fn logged_by(self, whose: &str, file: String, to_own_clock_us: i64) -> Self {
         Self { whose: whose.to_owned(), file, to_own_clock_us, ..self }
@@ -89,7 +90,7 @@ fn packet(row: &Row) -> Option<PacketOf> {
     }
 }
 
-/// 0: something else, 1: a packet was sent, 2: received, 3: lost, 4: something of a stream.
+/// 0: something else, 1: a packet was sent, 2: received, 3: lost, 4: concerns a stream.
 fn what(row: &Row) -> u64 {
     match row.about {
         RowAbout::Connection => 0,
@@ -100,7 +101,7 @@ fn what(row: &Row) -> u64 {
     }
 }
 
-/// Each as its distance from the number before it of the same space and event, and 1; 0 if it is unknown.
+/// Each number as its difference from the preceding one of the same space and event, plus 1; 0 if unknown.
 fn numbers(packets: impl Iterator<Item = PacketOf>) -> impl Iterator<Item = u64> {
     let mut before = [[0_u64; 3]; 4];
     packets.map(move |packet| {
@@ -112,7 +113,7 @@ fn numbers(packets: impl Iterator<Item = PacketOf>) -> impl Iterator<Item = u64>
     })
 }
 
-/// The kinds of the frames, and their values one after another.
+/// The kinds of the frames, followed by their values.
 #[derive(Default)]
 struct Frames {
     kinds: Vec<u64>,
@@ -143,7 +144,7 @@ fn frames(list: &EventList, shown: &[StreamFrame]) -> Frames {
                 }
                 KeptFrame::Other { kind, stream, value } => {
                     frames.kinds.push(OTHERS + kind as u64);
-                    // One more, because 0 stands for none.
+                    // Plus one, because 0 means none.
                     let values = [stream, value].map(|it| it.map_or(0, |it| it.saturating_add(1)));
                     frames.values.extend(values);
                 }
@@ -154,8 +155,8 @@ fn frames(list: &EventList, shown: &[StreamFrame]) -> Frames {
 }
 
 impl Frames {
-    /// How many ranges there are, the distance of the largest number from the ACK before it, how far the range goes down;
-    /// then of each other range the distance to the one above it, and how far it goes down.
+    /// The number of ranges, the difference of the largest number from the preceding ACK, and the length of its range downwards;
+    /// then for each other range the distance to the one above it, and its length.
     fn acknowledged(&mut self, ranges: &[(u64, u64)], largest: &mut u64) {
         self.values.push(ranges.len() as u64);
         let mut above = None;
@@ -217,7 +218,7 @@ mod tests {
         list.add(2, "sent", &sent(1001, &[(0, 2), (4, 10)]), b"");
         let columns = EventColumns::of(&list, |time_us| time_us, &[]);
         assert_eq!(unpacked(&columns, "number"), [2001, 3]);
-        // Two ranges: up to 9, 5 down; 2 below 4, 2 down. Then the same, but 1 above the 9.
+        // Two ranges: 9 down to 4; 2 below, down by 2. Then the same, but 1 above the 9.
         assert_eq!(unpacked(&columns, "value"), [2, 18, 5, 3, 2, 2, 2, 6, 3, 2]);
     }
 }

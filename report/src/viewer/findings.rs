@@ -1,4 +1,4 @@
-//! What lint finds in the sender's log, for the page to show in place.
+//! Lint's findings in the sender's log, shown in place on the page.
 
 use serde::Serialize;
 
@@ -7,30 +7,30 @@ use crate::limits::SHOWN_FINDINGS;
 use qlog_tools::lint::{Allowance, Lint, Rules, lint};
 use qlog_tools::trace::Vantage;
 
-/// What lint says of a log.
+/// Lint's results for a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Findings {
-    /// The judgement in a sentence; empty where no log is a sender's.
+    /// The judgement in a sentence; empty if no log is a sender's.
     pub verdict: String,
-    /// Packets that broke the rules, the first of them.
+    /// The first packets that violated the rules.
     pub list: Vec<Finding>,
 }
 
 /// A packet that broke the rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// When it went, in the figure.
+    /// When it was sent, in the figure.
     pub time_us: u64,
     /// The stream whose bytes it had.
     pub stream: u64,
-    /// The stream whose bytes should have gone.
+    /// The stream whose bytes should have been sent.
     pub expected_stream: u64,
     /// The rule.
     pub rule: String,
 }
 
 impl Findings {
-    /// What was found in the sender's log, which is that of `sender`.
+    /// The findings in the sender's log, which is that of `sender`.
     pub(super) fn of(lint: Lint, sender: &End<'_>) -> Self {
         let verdict = verdict(&lint);
         let shown = lint.violations.into_iter().take(SHOWN_FINDINGS);
@@ -44,7 +44,7 @@ impl Findings {
     }
 }
 
-/// Judges the sender's log by the scheme that it names, or by RFC 9218; `None` where no log is a server's.
+/// Judges the sender's log by the scheme that it names, or by RFC 9218; `None` if no log is a server's.
 pub(super) fn judged(shown: &End<'_>, other: Option<&End<'_>>) -> Option<Lint> {
     let sender = other.unwrap_or(shown).trace;
     let client = other.map(|_| shown.trace);

@@ -1,4 +1,4 @@
-//! From what a log says to what the page shows.
+//! Turns a trace into the data for the page.
 
 use std::collections::BTreeMap;
 
@@ -27,18 +27,18 @@ use qlog_tools::trace::{DATAGRAMS, StreamRole, Trace, Vantage};
 use qlog_tools::views;
 
 const NOT_ARRIVED: &str =
-    "a server's log does not say when data arrived; open the client's log, or both";
+    "a server's log does not show when data arrived; open the client's log, or both";
 
 impl Recording {
-    /// What `trace` shows, which must have been read with [`qlog_tools::trace::Detail::Full`]; `sender` is the log of the
-    /// server, when `trace` is its client's: window, round-trip times and losses are then the server's.
+    /// The recording of `trace`, which must have been read with [`qlog_tools::trace::Detail::Full`]. If `trace` is a
+    /// client's log, `sender` is its server's, from which window, round-trip times and losses come.
     pub fn of(trace: &Trace, sender: Option<&Trace>) -> Self {
         let start_us = start_us(trace);
         let shown = End { trace, clock: Clock::new(start_us, end_us(trace)) };
         let other = sender.map(|sender| End::other(&shown, sender));
         let no_frames = no_frames(trace);
         let lacks_lengths = no_frames.is_some() && !trace.timeline.frames.is_empty();
-        // Of frames without lengths nothing can be said but that there are some.
+        // Frames without lengths only show that they exist.
         let mut streams = if lacks_lengths { Vec::new() } else { streams(trace, start_us) };
         let mut facts = facts(trace, sender);
         facts.extend(cut_common_origin(&mut streams));
@@ -55,7 +55,7 @@ impl Recording {
         let no_stacks = if is_server { Some(NOT_ARRIVED) } else { no_frames };
         let unmeasured = no_frames.filter(|_| lacks_lengths).map(str::to_owned);
         let measured = unmeasured.map_or_else(|| measured(trace), Err);
-        // A server's log without such events leaves the client's.
+        // If a server's log lacks such events, the client's are used.
         let congestion = other.filter(|it| it.trace.recovery.is_some()).unwrap_or(shown);
         let band = band(&other.unwrap_or(shown));
         let lint = judged(&shown, other.as_ref());
@@ -98,7 +98,7 @@ impl Recording {
     }
 }
 
-/// What went beside requests and responses, on the same axis.
+/// The traffic besides requests and responses, on the same axis.
 fn beside(trace: &Trace, start_us: u64, duration_us: u64) -> Option<Box<Recording>> {
     let beside = trace.beside()?;
     let mut streams = streams(&beside, start_us);
@@ -130,7 +130,7 @@ fn beside(trace: &Trace, start_us: u64, duration_us: u64) -> Option<Box<Recordin
     }))
 }
 
-/// Takes off the origin that all addresses have, and returns it.
+/// Removes the origin common to all addresses, and returns it.
 fn cut_common_origin(streams: &mut [Stream]) -> Option<String> {
     let origin = common_origin(streams)?;
     for stream in streams.iter_mut().filter(|it| it.role != Role::Control) {
@@ -151,7 +151,7 @@ fn answer(sentences: Vec<Sentence>, shown: &End<'_>, sender: Option<&End<'_>>) -
     moved.collect()
 }
 
-/// One recording for each connection, from the logs of both ends where they are there.
+/// One recording for each connection, from the logs of both ends if available.
 pub fn recordings(traces: &[Trace]) -> Vec<Recording> {
     let recordings = pairs(traces).into_iter().map(|Ends { log, server }| Recording {
         name: log.timeline.name.clone(),
@@ -166,13 +166,13 @@ fn shorten_texts(stream: &mut Stream) {
     stream.priority = shorten(&stream.priority, SHOWN_PRIORITY_CHARACTERS);
 }
 
-/// Why there are no frames to show; `None` when there are.
+/// Why there are no frames to show; `None` if there are some.
 fn no_frames(trace: &Trace) -> Option<&'static str> {
     let is_empty = trace.timeline.frames.is_empty();
     if is_empty { Some(NO_FRAMES) } else { views::no_streams(trace) }
 }
 
-/// As they are in the log; `places` is where each stream is shown.
+/// The frames in the log's order; `places` gives each stream's place.
 fn frames(trace: &Trace, places: &BTreeMap<u64, usize>, start_us: u64) -> Vec<Frame> {
     let frames = trace.timeline.frames.iter().map(|frame| Frame {
         time_us: frame.time_us.saturating_sub(start_us),
@@ -184,7 +184,7 @@ fn frames(trace: &Trace, places: &BTreeMap<u64, usize>, start_us: u64) -> Vec<Fr
     frames.collect()
 }
 
-/// The name that it was given, or the file without its folders, which are long and often the same.
+/// The name that the user gave it, otherwise the file without its folders, which are long and often the same.
 fn name(trace: &Trace) -> String {
     let given = Some(&*trace.timeline.name).filter(|name| !name.is_empty() && *name != trace.file);
     let file = trace.file.rsplit(['/', '\\']).next().unwrap_or(&trace.file);
@@ -206,7 +206,7 @@ fn log(end: &End<'_>, frames: &[StreamFrame]) -> EventColumns {
     columns.logged_by(whose(end.trace), name(end.trace), end.clock.to_own_us())
 }
 
-/// The side that the values belong to, in the words of figures.
+/// The side that the values belong to, in the figures' words.
 fn whose(trace: &Trace) -> &'static str {
     match trace.vantage {
         Vantage::Client => "the client",
@@ -215,7 +215,7 @@ fn whose(trace: &Trace) -> &'static str {
     }
 }
 
-/// `https://a.test`, when all URLs begin with it.
+/// `https://a.test`, if all URLs begin with it.
 fn common_origin(streams: &[Stream]) -> Option<String> {
     let mut urls = streams.iter().filter(|it| it.role != Role::Control).map(|it| &*it.url);
     let first = urls.next()?;
@@ -244,7 +244,7 @@ fn end_us(trace: &Trace) -> u64 {
     lasts.into_iter().flatten().max().unwrap_or_default()
 }
 
-/// In the order of requests; streams without a request come last.
+/// The streams in the order of requests; streams without a request come last.
 fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
     let priorities = priorities(trace);
     let mut streams = Vec::new();
@@ -275,17 +275,17 @@ fn stream(row: StreamRow, start_us: u64, priorities: Option<&Vec<&str>>) -> Stre
         first_us: row.first_us.map(|it| it.saturating_sub(start_us)),
         complete_us: row.complete_us.map(|it| it.saturating_sub(start_us)),
         bytes: row.bytes,
-        // By its frames, which are read later.
+        // Set from its frames, which are read later.
         causes: Causes::default(),
-        // By its place among all, which is known at the end.
+        // Set from its final place.
         look: Look::nth(0),
     }
 }
 
-/// Priorities that are shown of a stream: the first.
+/// The number of priorities shown for a stream: the first ones.
 const PRIORITIES: usize = 4;
 
-/// What was said of each stream's priority, in order, without repetition: a log may have hundreds of thousands.
+/// The priorities of each stream, in order, without repetition, because a log may have hundreds of thousands.
 fn priorities(trace: &Trace) -> BTreeMap<u64, Vec<&str>> {
     let mut priorities: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
     for signal in trace.signals.iter().filter(|signal| signal.is_of_stream()) {
@@ -297,7 +297,7 @@ fn priorities(trace: &Trace) -> BTreeMap<u64, Vec<&str>> {
     priorities
 }
 
-/// The recording of both ends, if both logs are available.
+/// Facts about both ends' logs, as far as available.
 fn facts(shown: &Trace, sender: Option<&Trace>) -> Vec<String> {
     let mut facts: Vec<String> =
         shown.header.title.iter().map(|it| shorten(it, NAME_CHARACTERS)).collect();
@@ -353,8 +353,7 @@ fn remarks_of(trace: &Trace) -> Vec<String> {
     remarks.extend(views::missing(trace).into_iter().map(str::to_owned));
     let unfinished = Completions::of_finished(trace, |_| true).map_or(0, |it| it.1.len());
     if unfinished > 0 {
-        remarks
-            .push(format!("{unfinished} responses did not finish; the ByteIndex is without them"));
+        remarks.push(format!("{unfinished} responses did not finish; the ByteIndex excludes them"));
     }
     remarks
 }
@@ -366,8 +365,8 @@ fn causes(vantage: Vantage) -> BTreeMap<Mark, String> {
             "the earlier packet with these bytes was acknowledged: a spurious retransmission",
         ],
         _ => [
-            "an earlier packet with these bytes was lost: this one has a higher number than what came after the hole",
-            "all these bytes were there already: a spurious retransmission, or what it replaced came after all",
+            "an earlier packet with these bytes was lost: this one has a higher number than the packets after the hole",
+            "all these bytes had already arrived: a spurious retransmission, or the replaced packet arrived after all",
         ],
     };
     BTreeMap::from([
@@ -386,7 +385,7 @@ fn measured(trace: &Trace) -> Result<Measured, String> {
     Ok(Measured::of(&trace.timeline, Some(&all), None))
 }
 
-/// The completions on the recording's clock, and the share of body bytes that was complete after each.
+/// The completions on the recording's clock, each with the share of complete body bytes.
 fn completed(trace: &Trace, start_us: u64) -> Vec<(u64, f64)> {
     let shift_us = trace.timeline.start_us().unwrap_or_default().saturating_sub(start_us);
     let completed = completed_share(&trace.timeline, |_| true).into_iter();

@@ -1,4 +1,4 @@
-//! A connection's packets and acknowledgements in numbers: two tables and some facts, which need no script.
+//! A connection's packets and acknowledgements in numbers: two tables and some facts, without a script.
 
 use minijinja::{Value, context};
 
@@ -7,13 +7,13 @@ use qlog_tools::distribution::Distribution;
 use qlog_tools::packetization::{Packetization, PacketsFilled};
 use qlog_tools::summary::Traffic;
 
-/// Kinds of frames that the table has: the most frequent.
+/// Kinds of frames in the table: the most frequent ones.
 const KINDS: usize = 20;
 
-/// What the page says of packets and acknowledgements.
+/// The page's data on packets and acknowledgements.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InNumbers {
-    /// The side that they belong to: `the server`.
+    /// The side they belong to: `the server`.
     whose: String,
     /// Sentences.
     facts: Vec<String>,
@@ -29,7 +29,7 @@ struct Spread {
     values: Distribution,
 }
 
-/// Frames of one kind: how many were sent and came, and the data in them.
+/// Frames of one kind: the numbers sent and received, and their data.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Kind {
     name: String,
@@ -54,7 +54,7 @@ impl InNumbers {
             ("bytes of a burst", pacing.and_then(|it| it.burst_bytes.clone())),
             ("bytes of a packet sent", packets.sent.as_ref().and_then(|it| it.lengths.clone())),
             (
-                "bytes of a packet that came",
+                "bytes of a packet received",
                 packets.received.as_ref().and_then(|it| it.lengths.clone()),
             ),
         ];
@@ -70,7 +70,7 @@ impl InNumbers {
         Self { whose: whose.to_owned(), facts, spreads: spreads.collect(), kinds: kinds(packets) }
     }
 
-    /// For the template; `None`: there is nothing to say.
+    /// For the template; `None` if there is nothing to show.
     pub(super) fn view(&self) -> Option<Value> {
         let spreads = self.spreads.iter().map(|Spread { name, values }| {
             let highest = values.bars.iter().map(|it| it.count).max().unwrap_or_default();

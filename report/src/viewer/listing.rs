@@ -9,7 +9,7 @@ use figures::number_texts::bytes_text;
 const SCRIPT: &str = include_str!("../../templates/view/listing.js");
 const STYLE: &str = include_str!("../../templates/view/report.css");
 
-/// All but what RFC 3986, section 2.3, calls unreserved.
+/// All characters except those that RFC 3986, section 2.3, calls unreserved.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// One log.
@@ -21,8 +21,8 @@ pub struct ListedFile {
     pub bytes: u64,
 }
 
-/// The page as HTML; without a directory, of dropped files. It sends names to `report?file=NAME`, and dropped files to `upload?name=NAME`.
-/// If it `follows`, it asks `sizes` for the files' sizes, and reads those again that have grown.
+/// The page as HTML; without a directory, for dropped files. It sends names to `report?file=NAME`, and dropped files to
+/// `upload?name=NAME`. If it `follows`, it requests `sizes`, and reloads files that have grown.
 pub fn listing(directory: Option<&str>, files: &[ListedFile], follows: bool) -> String {
     let files = files.iter().map(|ListedFile { name, bytes }| {
         let query = utf8_percent_encode(name, RESERVED).to_string();

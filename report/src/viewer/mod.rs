@@ -1,8 +1,9 @@
-//! The engineer's report: one or more logs as one HTML file that works without a network, with figures
-//! that zoom from the whole connection to a single frame.
+//! The engineer's report: one or more logs as one HTML file that works offline, with figures that zoom from the
+//! whole connection to a single frame.
 //!
-//! [`Recording`] is what the page shows of one log, [`report`] makes the page. The page's scripts are small files
-//! in `templates/view/`, one thing each; they get the frames as compressed columns and draw only what is in view.
+//! [`Recording`] is the page's data for one log, and [`report`] makes the page. The page's scripts are small
+//! single-purpose files in `templates/view/`; they get the frames as compressed columns and draw only what is in
+//! view.
 
 mod band;
 mod clocks;

@@ -1,5 +1,5 @@
-//! What a log says besides its frames: windows and round-trip times, losses, events that can be marked. Of a
-//! connection with the logs of both ends, what belongs to the sender of the data comes from the server's.
+//! A log's data besides its frames: windows and round-trip times, losses, and events that can be marked. With the
+//! logs of both ends, values of the data's sender come from the server's.
 
 use super::clocks::Clock;
 use super::delivered::sent_again_us;
@@ -13,11 +13,11 @@ use qlog_tools::saturating_cast::to_u64;
 use qlog_tools::short_texts::shorten;
 use qlog_tools::trace::{RecoverySample, SignalKind, Trace, Vantage};
 
-/// The events that are ticks above the congestion window: the scripts know them by these names.
+/// The events that are ticks above the congestion window; the scripts use these names.
 pub(crate) const LOST: &str = "packet lost";
 /// And in the place of them.
 pub(crate) const SENT_AGAIN: &str = "sent again";
-/// Steps of the curve of what was sent: more than any screen has columns.
+/// Steps of the curve of sent bytes: more than any screen has columns.
 const SENT_STEPS: u64 = 20_000;
 
 /// A log and its clock.
@@ -28,13 +28,13 @@ pub(super) struct End<'a> {
 }
 
 impl<'a> End<'a> {
-    /// The other end of a connection that `shown` is the client's log of.
+    /// The other end of a connection, if `shown` is its client's log.
     pub(super) fn other(shown: &End<'_>, trace: &'a Trace) -> Self {
         Self { trace, clock: shown.clock.shifted(shift_us(shown.trace, trace)) }
     }
 }
 
-/// What a curve shows of a sample.
+/// A curve's value from a sample.
 type ValueOf<T> = fn(&RecoverySample) -> Option<T>;
 
 /// Windows and round-trip times of one end.
@@ -68,10 +68,10 @@ pub(super) fn series(end: &End<'_>) -> Vec<Series> {
     all
 }
 
-/// A sender that has measured nothing assumes this round-trip time (RFC 9002, section 6.2.2).
+/// The round-trip time that a sender assumes before any measurement (RFC 9002, section 6.2.2).
 const INITIAL_RTT_MS: f64 = 333.0;
 
-/// When a round trip was first measured: what stacks log before is an assumption, which would squash all that follows.
+/// When a round trip was first measured: values that stacks log before are assumptions, which would squash the rest.
 fn first_measured_us(samples: &[RecoverySample]) -> Option<u64> {
     let mut latest = samples.iter().filter(|it| it.latest_rtt_ms.is_some_and(|ms| ms > 0.0));
     let mut derived = samples.iter().filter(|sample| {
@@ -81,7 +81,7 @@ fn first_measured_us(samples: &[RecoverySample]) -> Option<u64> {
     latest.next().or_else(|| derived.next()).map(|it| it.time_us)
 }
 
-/// When packets were declared lost; of a server that does not log that (quiche), when it sent bytes again.
+/// When packets were declared lost; for a server that does not log that (quiche), when it retransmitted bytes.
 fn losses(end: &End<'_>) -> Events {
     let lost = end.trace.packets_of(PacketEvent::Lost);
     let mut name = LOST;
@@ -94,7 +94,7 @@ fn losses(end: &End<'_>) -> Events {
     Events { name: name.to_owned(), times_us }
 }
 
-/// The stream bytes sent so far, retransmissions included, in at most [`SENT_STEPS`] steps.
+/// The cumulative stream bytes sent, retransmissions included, in at most [`SENT_STEPS`] steps.
 pub(super) fn sent(end: &End<'_>, duration_us: u64) -> Vec<(u64, u64)> {
     let step_us = (duration_us / SENT_STEPS).max(1);
     let mut steps: Vec<(u64, u64)> = Vec::new();
@@ -110,7 +110,7 @@ pub(super) fn sent(end: &End<'_>, duration_us: u64) -> Vec<(u64, u64)> {
     steps
 }
 
-/// What can be marked: what matters to most readers first, then every event that the logs name.
+/// The events that can be marked: those that matter to most readers first, then every event in the logs.
 pub(super) fn events(shown: &End<'_>, sender: Option<&End<'_>>) -> Vec<Events> {
     let trace = shown.trace;
     let requests = trace.timeline.transfers.iter().map(|it| it.requested_us);

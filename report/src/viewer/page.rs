@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Answer, Difference, Recording};
 use crate::templates::render;
 
-/// In the order in which they are read; each is one thing.
+/// The scripts in loading order; each has one purpose.
 const SCRIPTS: [&str; 34] = [
     include_str!("../../templates/view/decode.js"),
     include_str!("../../templates/view/pyramid.js"),
@@ -47,20 +47,20 @@ const MAIN: &str = include_str!("../../templates/view/main.js");
 const FOLLOW: &str = include_str!("../../templates/view/follow.js");
 const STYLE: &str = include_str!("../../templates/view/report.css");
 
-/// What a page shows.
+/// The contents of a page.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// The page's heading.
     pub title: String,
     /// One section each.
     pub recordings: Vec<Recording>,
-    /// What moved from the first recording to others.
+    /// The differences of other recordings from the first.
     pub differences: Vec<Difference>,
-    /// Whether the sections stand side by side rather than one below the other.
+    /// Whether the sections stand side by side, not one below the other.
     pub side_by_side: bool,
-    /// Versions, arguments, machine: printed as it is.
+    /// Versions, arguments, machine: printed unchanged.
     pub provenance: serde_json::Value,
-    /// What the program that serves the page answered to `sizes`; the page loads itself again when that changes. `None`: nobody serves it.
+    /// The answer to `sizes` of the program that serves the page, which reloads itself when that changes. `None`: no program serves it.
     pub follow: Option<String>,
 }
 
@@ -96,7 +96,7 @@ fn view(report: &Report) -> Value {
     }
 }
 
-/// JSON that cannot end the element it stands in: no `<` is left, whatever a log says.
+/// JSON that cannot end its enclosing element: it contains no `<`, whatever the log.
 fn data(report: &Report) -> String {
     json!({"format": "utmost-report/1", "traces": report.recordings, "differences": report.differences})
         .to_string()

@@ -1,4 +1,4 @@
-//! The data that the page shows of one log.
+//! The page's data for one log.
 
 use std::collections::BTreeMap;
 
@@ -18,62 +18,62 @@ use qlog_tools::metrics::{METRICS, Measured};
 use qlog_tools::timeline::busiest_fiftieth;
 use qlog_tools::varint::zigzag;
 
-/// One log, ready to be shown, as the page's scripts read it. Times are microseconds from the log's first event.
+/// One log in the form for the page's scripts. Times are in microseconds from the log's first event.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Recording {
     /// The file.
     pub name: String,
-    /// The server's log of the same connection, when it was given too.
+    /// The server's log of the same connection, if given.
     pub sender: Option<String>,
-    /// What happened, in sentences.
+    /// The summary, in sentences.
     #[serde(skip)]
     pub answer: Vec<Answer>,
-    /// What to know of it before looking: stack, format, vantage point, counts.
+    /// Basic facts: stack, format, vantage point, counts.
     #[serde(skip)]
     pub facts: Vec<String>,
-    /// What was wrong with the log, and what was done about it.
+    /// Faults of the log, and their repairs.
     #[serde(skip)]
     pub remarks: Vec<String>,
     /// Its packets and acknowledgements in numbers.
     #[serde(skip)]
     pub in_numbers: InNumbers,
-    /// What went beside requests and responses: uploads and datagrams.
+    /// Traffic besides requests and responses: uploads and datagrams.
     pub beside: Option<Box<Recording>>,
-    /// Whether its frames are what was sent rather than what came.
+    /// Whether its frames are sent ones, not received ones.
     pub is_server: bool,
-    /// When the log ends; a log of one moment has a millisecond, so that figures have an axis.
+    /// The end of the log, at least a millisecond, so that figures have an axis.
     #[serde(rename = "duration")]
     pub duration_us: u64,
-    /// The log's clock at the figures' zero: what is added to their times to have the log's.
+    /// The log's clock at the figures' zero: the shift from their times to the log's.
     #[serde(rename = "start")]
     pub start_us: u64,
-    /// In the order in which they are shown.
+    /// In display order.
     pub streams: Vec<Stream>,
     /// In the order of the log.
     #[serde(serialize_with = "columns")]
     pub frames: Vec<Frame>,
-    /// Congestion window, round-trip time and the like.
+    /// Congestion window, round-trip time and similar values.
     pub series: Vec<Series>,
-    /// The side that they belong to: `the server`.
+    /// The side they belong to: `the server`.
     pub series_of: String,
     /// The side whose log contains the frames.
     pub shown_of: String,
     /// The side that declared packets lost.
     pub losses_of: String,
-    /// What the server's log says was sent: time, and stream bytes so far. Empty without that log.
+    /// Sent data from the server's log: time, and cumulative stream bytes. Empty without that log.
     #[serde(serialize_with = "points")]
     pub sent: Vec<(u64, u64)>,
-    /// What held the sender back.
+    /// The restraint of the sender.
     pub band: Option<Band>,
     /// Why that is not known.
     pub no_band: Option<String>,
-    /// What can be marked in the figures.
+    /// The events that can be marked in the figures.
     pub events: Vec<Events>,
-    /// All events: of the log whose frames are shown, and of the other end's where it is given.
+    /// All events: of the log whose frames are shown, and of the other end's if given.
     pub logs: Vec<EventColumns>,
-    /// What lint says of the sender's log.
+    /// Lint's findings in the sender's log.
     pub findings: Findings,
-    /// What a mark means in this log.
+    /// The meaning of each mark in this log.
     pub causes: BTreeMap<Mark, String>,
     /// Its metrics over all resources.
     #[serde(serialize_with = "in_words")]
@@ -82,9 +82,9 @@ pub struct Recording {
     pub no_metrics: Option<String>,
     /// The share of body bytes in complete responses: time and share after each completion.
     pub completed: Vec<(u64, f64)>,
-    /// Whether `Frame::released_tcp_bytes` rests on a guess of the order of sending: without the sender's log.
+    /// Whether `Frame::released_tcp_bytes` depends on an estimated order of sending, without the sender's log.
     pub order_is_estimated: bool,
-    /// Why nothing can be said of what each frame released.
+    /// Why the bytes that each frame released are unknown.
     pub no_stacks: Option<String>,
     /// Why there are no frames to show.
     pub no_frames: String,
@@ -95,7 +95,7 @@ pub struct Recording {
 pub struct Answer {
     /// It.
     pub text: String,
-    /// The moment that it is about.
+    /// The moment that it concerns.
     pub time_us: Option<u64>,
 }
 
@@ -107,34 +107,34 @@ pub(super) const NO_FRAMES: &str = "the log holds no STREAM frames";
 pub struct Stream {
     /// Its ID.
     pub id: u64,
-    /// What it is for.
+    /// Its purpose.
     pub role: Role,
-    /// What was asked for on it; empty when that is unknown.
+    /// The URL requested on it; empty if unknown.
     pub url: String,
-    /// Its priority as signalled, with changes; empty without.
+    /// Its priority as signalled, with changes; empty if none.
     pub priority: String,
     /// When it was asked for.
     pub requested_us: Option<u64>,
-    /// When its first byte came.
+    /// When its first byte arrived.
     pub first_us: Option<u64>,
     /// When all its bytes were readable.
     pub complete_us: Option<u64>,
     /// Distinct bytes.
     pub bytes: u64,
-    /// Those of its bytes that came late or twice.
+    /// Its bytes that arrived late or twice.
     #[serde(flatten)]
     pub causes: Causes,
-    /// How it is drawn.
+    /// Its look in figures.
     pub look: Look,
 }
 
 impl Stream {
-    /// Its ID and what fits of its URL.
+    /// Its ID and the part of its URL that fits.
     pub fn label(&self, characters: usize) -> String {
         stream_label(&self.id.to_string(), &self.named_url(), characters)
     }
 
-    /// Its URL, behind `push` if it was pushed.
+    /// Its URL, after `push` if it was pushed.
     pub(crate) fn named_url(&self) -> String {
         match self.role {
             Role::Push => format!("push {}", path_of(&self.url)),
@@ -143,7 +143,7 @@ impl Stream {
     }
 }
 
-/// What a stream is for.
+/// The purpose of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -151,18 +151,18 @@ pub enum Role {
     Request,
     /// A pushed response.
     Push,
-    /// Another one-way stream: control, QPACK.
+    /// Another unidirectional stream: control, QPACK.
     Control,
     /// In the direction of the requests.
     Upload,
-    /// No stream, but the DATAGRAM frames of one direction, which its URL names.
+    /// Not a stream, but the DATAGRAM frames of one direction, which its URL names.
     Datagrams,
 }
 
 /// One STREAM frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// When it came, or went.
+    /// When it arrived or was sent.
     pub time_us: u64,
     /// Its place in [`Recording::streams`].
     pub stream: usize,
@@ -170,7 +170,7 @@ pub struct Frame {
     pub offset: u64,
     /// Its bytes.
     pub bytes: u64,
-    /// What was special about it.
+    /// Its classification.
     pub mark: Option<Mark>,
     /// Stream bytes that became readable with it.
     pub released_bytes: u64,
@@ -179,7 +179,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Whether its bytes had not come, or gone, before.
+    /// Whether its bytes had not arrived, or been sent, before.
     pub fn is_new(&self, is_sent: bool) -> bool {
         match self.mark {
             Some(Mark::Duplicate) => false,
@@ -192,9 +192,9 @@ impl Frame {
 /// A value over time; it holds until the next.
 #[derive(Debug, Clone, Serialize)]
 pub struct Series {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
-    /// In what.
+    /// Its unit.
     pub unit: Unit,
     /// Time and value.
     #[serde(flatten, serialize_with = "points")]
@@ -214,21 +214,21 @@ pub enum Unit {
 /// Moments of one kind.
 #[derive(Debug, Clone, Serialize)]
 pub struct Events {
-    /// Which kind.
+    /// The kind.
     pub name: String,
     /// When.
     #[serde(flatten, serialize_with = "moments")]
     pub times_us: Vec<u64>,
 }
 
-/// How long a byte takes in the busiest fiftieth of the log: how wide frames are drawn.
+/// The time per byte in the busiest fiftieth of the log: the width of frames.
 fn busy_us_per_byte(frames: &[Frame]) -> f64 {
     let busiest =
         busiest_fiftieth(frames.len(), |place| (frames[place].time_us, frames[place].bytes));
     busiest.map_or(0.0, |(window_us, bytes)| window_us as f64 / bytes.max(1) as f64)
 }
 
-/// A column for each property. An offset is its distance from where the stream's frame before it ended.
+/// A column for each property. An offset is its distance from the end of the stream's preceding frame.
 #[expect(clippy::ptr_arg, reason = "serde gives the field")]
 fn columns<S: Serializer>(all: &Vec<Frame>, serializer: S) -> Result<S::Ok, S::Error> {
     let mut next: Vec<u64> = Vec::new();

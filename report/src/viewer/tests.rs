@@ -1,4 +1,4 @@
-//! The page as a browser gets it. What it does there, `tests/browser` looks at.
+//! The page as a browser gets it. `tests/browser` tests its behaviour there.
 
 use super::*;
 use proptest::prelude::*;
@@ -54,7 +54,7 @@ fn a_log_becomes_what_the_page_shows() {
 
 #[test]
 fn of_a_frame_that_comes_partly_again_only_the_new_bytes_count_as_sent_again() {
-    // Packet 4 fills the hole from 100 to 200, and brings the bytes from 50 to 100 again.
+    // Packet 4 fills the hole from 100 to 200, and repeats the bytes from 50 to 100.
     let hole = r#""packet_number":2},"frames":[{"frame_type":"stream","stream_id":0,"offset":100,"raw":{"payload_length":100}}]"#;
     let partly = r#""packet_number":4},"frames":[{"frame_type":"stream","stream_id":0,"offset":50,"raw":{"payload_length":150}}]"#;
     let log = LOG.replace(hole, partly);
@@ -79,7 +79,7 @@ const SERVER: &str = r#"
 {"time":125,"name":"quic:recovery_metrics_updated","data":{"congestion_window":6000}}
 "#;
 
-/// The client's: its clock starts with its first packet.
+/// The client's log: its clock starts with its first packet.
 const CLIENT: &str = r#"
 {"file_schema":"x","trace":{"vantage_point":{"type":"client"}}}
 {"time":0,"name":"quic:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1},"frames":[]}}
@@ -97,7 +97,7 @@ fn trace(log: &str) -> qlog_tools::trace::Trace {
 fn window_and_losses_are_the_senders_and_arrivals_the_receivers() {
     let (client, server) = (trace(CLIENT), trace(SERVER));
     let both = Recording::of(&client, Some(&server));
-    // Both directions have taken 5 ms at the least: the server's clock is 95 ms ahead.
+    // Both directions took at least 5 ms: the server's clock is 95 ms ahead.
     let window = &both.series[0];
     assert_eq!((window.name, &*window.points), ("congestion window", &[(30_000, 6000)][..]));
     assert_eq!(
@@ -118,11 +118,11 @@ fn window_and_losses_are_the_senders_and_arrivals_the_receivers() {
     let quiet = SERVER.replace("packet_lost", "packet_lost_unknown");
     let quiet = Recording::of(&client, Some(&trace(&quiet)));
     let again = quiet.events.iter().find(|it| it.name == SENT_AGAIN).unwrap();
-    // Only the first bytes: those of the second packet had arrived.
+    // Only the first bytes: the bytes of the second packet had arrived.
     assert_eq!(again.times_us, [27_000]);
     let alone = Recording::of(&client, None);
     assert_eq!((alone.series[0].points[0].1, &*alone.series_of), (12_000, "the client"));
-    // What held the server back its own log says, though not how many bytes its packets had.
+    // The server's own log shows what held it back, but not the sizes of its packets.
     assert_eq!(both.band.as_ref().map(|it| it.series.len()), Some(0));
     assert!(alone.band.is_none() && alone.no_band.is_some());
 }
@@ -148,7 +148,7 @@ fn what_lint_finds_in_a_servers_log_is_there_on_the_figures_clock() {
     assert!(first.time_us < recording.duration_us, "{first:?}");
     let verdict = &recording.findings.verdict;
     assert!(verdict.starts_with("lint: ") && verdict.contains(" packets broke the order ("));
-    // A client's log says nothing of the order of sending.
+    // A client's log does not show the order of sending.
     assert_eq!(Recording::of(&trace(CLIENT), None).findings.verdict, "");
 }
 

@@ -10,7 +10,7 @@ class Curve {
     this.title = "ByteIndex";
     this.about =
       "Steps: the share of body bytes whose response is complete; the area above them is the ByteIndex. " +
-      "Line: the share of bytes that were there. " +
+      "Line: the share of bytes that had arrived. " +
       (recording.metrics ? `${recording.metrics}.` : "") +
       (recording.is_server ? " In a server's log these are bytes sent: they arrived later." : "");
   }

@@ -140,7 +140,7 @@ mod tests {
     use serde_json::{Value, json};
     use server::CongestionControl;
 
-    /// One line's value in the table whose heading begins so.
+    /// The value of one line in the table whose heading begins with `heading`.
     fn kept<'a>(tables: &'a Value, heading: &str, labels: &Value, column: usize) -> &'a Value {
         let all = |it: &'a Value| it.as_array().expect("an array");
         let begins = |it: &&Value| it["heading"].as_str().expect("text").starts_with(heading);

@@ -1,4 +1,4 @@
-//! Explanations of what deviates from the paper, each tested on the pages: a row says whether they carry it.
+//! Explanations of deviations from the paper, each tested on the pages: a row states whether they support it.
 
 use super::matrix::{
     ALL, ATF, ATF_1000K, Buffer, FIREFOX_AS_RUN, Matrix, Measure, PageSpeedup, bootstrap_sites,
@@ -255,7 +255,7 @@ fn relative_to_dfifo<'a>(matrix: &'a Matrix, scheme: &str) -> Vec<PageSpeedup<'a
         .collect()
 }
 
-/// A rank correlation of pages, each with its site, with its interval. `sign` is what an explanation predicts.
+/// A rank correlation of pages, each with its site, with its interval. `sign` is the prediction of an explanation.
 fn correlation(id: &str, metric: String, pages: &[(&str, f64, f64)], sign: Option<f64>) -> Row {
     let pairs: Vec<(f64, f64)> = pages.iter().map(|it| (it.1, it.2)).collect();
     let sites = pages.iter().map(|it| it.0);

@@ -99,7 +99,7 @@ struct Mode {
 struct Measured {
     stacks: Stacks,
     index_ms: Option<f64>,
-    /// The largest stack at a moment at which [`SHARED`] resources or more were under way.
+    /// The largest stack at a moment at which [`SHARED`] resources or more were in progress.
     largest_shared: usize,
 }
 

@@ -207,7 +207,7 @@ fn completion_ms(page: &Page, timeline: &Timeline, kind: Kind) -> Option<f64> {
 }
 
 /// Mean distance between the places of a packet in two orders, as a share of all packets. Streams are distinguished by
-/// their resource, for their IDs depend on the order of requests.
+/// their resource, because their IDs depend on the order of requests.
 fn distance(one: &Timeline, other: &Timeline) -> f64 {
     let (one, other) = (places(one), places(other));
     let apart = one

@@ -13,7 +13,7 @@ use schedulers::{Kind, paper_schemes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A send buffer; 0 bytes mean that there is none.
+/// A send buffer; 0 bytes mean no buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Buffer {
     pub(super) bytes: u64,
@@ -29,7 +29,7 @@ impl Buffer {
         Self { bytes, model: SendBufferModel::Fifo }
     }
 
-    /// Requests come late by the time that a full buffer takes to drain.
+    /// Requests are late by the time that a full buffer takes to drain.
     pub(super) const fn delay(bytes: u64) -> Self {
         Self { bytes, model: SendBufferModel::Delay }
     }

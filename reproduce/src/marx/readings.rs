@@ -1,5 +1,5 @@
 //! The test page of Davies and Meenan (2018), on which the paper's figures rest: as we made it by hand before its public page was
-//! found, as that page is, and as the paper says and its client did.
+//! found, as that page is, and as in the paper and its client.
 
 use crate::{ReproduceError, Row, Setting, scheme};
 use corpus::Page;

@@ -1,5 +1,5 @@
 //! Packets that are handed to HTTP/3 together (the paper's Figure 13): a stack of one is a packet that could be
-//! used as soon as it came.
+//! used as soon as it arrived.
 
 use qlog_tools::head_of_line::{Arrivals, HeadOfLine};
 use qlog_tools::timeline::Timeline;
@@ -11,8 +11,9 @@ pub(super) const SLOT_US: u64 = 10_000;
 /// When each packet could be used.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Stacks {
-    /// By moment, in microseconds: the streams of the packets that were handed up then, those that came together
-    /// as well as those that one of them released. A moment is a slot, as wide as a packet in the paper's figure.
+    /// By moment, in microseconds: the streams of the packets that were handed up then, both those that arrived
+    /// together and those that one of them released. A moment is a slot, as wide as a packet in the paper's
+    /// figure.
     pub(super) handed_up: BTreeMap<u64, Vec<u64>>,
     /// Blocking within streams, and the additional blocking of one order for all streams.
     pub(super) blocking: HeadOfLine,

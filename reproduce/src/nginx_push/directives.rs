@@ -56,7 +56,7 @@ fn first_visit() -> Case {
     case
 }
 
-/// Requires that these resources are pushed, as many as the article says. Each other one counts against them.
+/// Requires that these resources are pushed, as many as in the article. Each other one counts against them.
 fn row(id: &str, metric: &str, times: &Times, expected: &[usize]) -> Row {
     let pushed = used(times);
     let count = expected.len() as f64;

@@ -36,7 +36,7 @@ impl Connections {
         Self { protocol, free: vec![protocol.setup] }
     }
 
-    /// Asks at `now` on this connection, which is opened if there is none; returns when the response is complete.
+    /// Makes a request at `now` on this connection, which is opened if there is none; returns when the response is complete.
     fn ask(&mut self, connection: usize, now: u32) -> u32 {
         let connection = if self.protocol.multiplexes { 0 } else { connection };
         if connection == self.free.len() {
@@ -50,7 +50,7 @@ impl Connections {
     }
 }
 
-/// Round trips until the document, the style sheet and the large image, which is asked for on the first connection or on one that
+/// Round trips until the document, the style sheet and the large image, which is requested on the first connection or on one that
 /// is opened for it.
 fn counted(protocol: Protocol, way: Way, connection: usize) -> [u32; 3] {
     let mut connections = Connections::new(protocol);

@@ -1,5 +1,6 @@
 //! A style sheet of 1 KB beside 435 KB in a send buffer: how "Rules of Thumb for HTTP/2 Push" explains the page
-//! `artofliving`. Asked for at the beginning, it came "in under 500ms"; asked for once the buffer was full, it took 3 s.
+//! `artofliving`. Requested at the beginning, it arrived "in under 500ms"; requested once the buffer was full, it took 3
+//! s.
 
 use super::blog::{LOWAT_BYTES, SCHEME};
 use super::{CONTROLS, images_last_ms};
@@ -37,7 +38,7 @@ const TOLERANCE: f64 = 0.1;
 const CSS: usize = 1;
 
 schedulers::named! {
-    /// When the style sheet is asked for.
+    /// When the style sheet is requested.
     #[derive(Clone, Copy, PartialEq, Eq)]
     enum Moment {
         /// With the document's first bytes, as a preload: nothing waits in the buffer yet.
@@ -74,7 +75,7 @@ impl Moment {
         times.complete_ms[CSS] - asked_ms
     }
 
-    /// The same by the model, of a late one.
+    /// The same according to the model, for a late one.
     fn model_ms(self, buffer_bytes: u64) -> Option<f64> {
         let path = Path { bits_per_s: BITS_PER_S, rtt_ms: RTT_MS };
         let complete_ms = images_last_ms(&self.sketch(), path, WINDOW_BYTES, buffer_bytes);

@@ -51,9 +51,9 @@ pub(super) fn articles() -> [Article; 2] {
 }
 
 /// At 5 Mbit/s the article's 1.8, 4.5 and 10.2 s are 1.1, 2.8 and 6.4 MB: those that the first render needs, those that are
-/// visible, and those that were committed before. So style sheets and scripts have a megabyte, fonts and 16 visible images
-/// 1.7 MB, and 42 images further down 3.8 MB. The last style sheet and script are asked for once another script has run, and
-/// the fonts, which draw text half a second after all else, once that script has run, too: only then is the page laid out.
+/// visible, and those that were committed before. So style sheets and scripts have a megabyte, fonts and 16 visible images 1.7 MB,
+/// and 42 images further down 3.8 MB. The last style sheet and script are requested once another script has run, and the fonts,
+/// which draw text half a second after everything else, once that script has run, too: only then is the page laid out.
 fn fitted() -> Article {
     let sketch = Sketch::new("blog-fitted", 60_000)
         .item("/theme.css", Kind::Css, 150_000, Found::Head)

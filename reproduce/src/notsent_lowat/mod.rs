@@ -66,7 +66,7 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     })
 }
 
-/// By the model, when each resource is complete if images go last, through a window that stays.
+/// According to the model, when each resource is complete if images are sent last, through a window that stays.
 fn images_last_ms(sketch: &Sketch, path: Path, window_bytes: f64, buffer_bytes: u64) -> Vec<f64> {
     let load = Load {
         ranks: sketch.items.iter().map(|it| u8::from(it.kind == Kind::Image)).collect(),

@@ -74,7 +74,7 @@ fn cubic_row(queues: &[f64]) -> Row {
         .under(CongestionControl::Cubic)
 }
 
-/// How a loss-based window answered to what the queue dropped.
+/// How a loss-based window reacted to the queue's drops.
 fn reduction_rows(control: CongestionControl, load: &Downloaded) -> [Row; 3] {
     let name = control.name();
     let lost = load.sent.iter().filter(|it| it.arrived_ms.is_none()).count();

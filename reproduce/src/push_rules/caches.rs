@@ -51,7 +51,7 @@ const WAYS: [(Way, &str, &str); 5] = [
     (Way::Digest, "digest", "the request has a digest (3.3)"),
 ];
 
-/// "Wasted": the most that may come in vain where the server knows the copies, in percent of what the first visit is pushed.
+/// "Wasted": the most that may arrive in vain where the server knows the copies, in percent of what the first visit is pushed.
 const WASTED_PERCENT: f64 = 2.0;
 const SESSION: &str = "session";
 

@@ -161,7 +161,7 @@ fn case(bench: &Bench, sketch: &Sketch, study: Option<&Study>) -> Case {
     case
 }
 
-/// Early hints need something that they come before.
+/// Early hints need something that they precede.
 fn page(html_kb: u64, study: &Study) -> Sketch {
     if study.early_hints() { sketch(html_kb).thinking(1.0) } else { sketch(html_kb) }
 }
@@ -269,7 +269,7 @@ const MAGNITUDES: &str = "The column has the median of the source's pages with s
      time on a processor.";
 
 /// The median saving of the source's pages that are like ours: the document is smaller, or larger, than the bandwidth-delay
-/// product, and to what is preloaded, a resource is hidden and critical.
+/// product, and, for preloads, a resource is hidden and critical.
 fn published_saved(study: &Study, large: bool) -> Option<f64> {
     let preloads = matches!(study.policy, Policy::Preload | Policy::PushAndPreload);
     let mut saved: Vec<f64> = Vec::new();

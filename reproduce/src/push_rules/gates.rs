@@ -19,8 +19,8 @@ const RANDOM: &str = "Handlers in random order";
 const WAITS_MS: [f64; 5] = [0.0, 50.0, 209.0, 1000.0, 3000.0];
 /// Pushed: 350 KB.
 const PUSHES: usize = 35;
-/// The model's window is a third larger than a bandwidth-delay product of 35 KB: so much more waits on the link. Ours begins so, and grows
-/// until the queue of one product is full.
+/// The model's window is a third larger than a bandwidth-delay product of 35 KB: this much more waits on the link. Ours begins like this,
+/// and grows until the queue of one product is full.
 const WINDOW_PACKETS: usize = 35;
 const WINDOW_BYTES: f64 = 46_000.0;
 const QUEUE: Queue = Queue::Bytes(36_000);

@@ -38,7 +38,7 @@ fn case(push_kb: u64) -> Case {
     case
 }
 
-/// Stream bytes of the push that arrived. An error if the push was not rejected, or was requested after all.
+/// Stream bytes of the push that arrived. An error if the push was not rejected, or was requested anyway.
 fn wasted_bytes(page: &Page, load: StackLoad) -> Result<u64, ReproduceError> {
     let StackLoad { load, outcome, problems, .. } = load;
     if outcome.validated != [1] || outcome.refused_pushes != 1 || !problems.is_empty() {
@@ -82,7 +82,7 @@ fn pair(push_kb: u64, wasted_bytes: f64) -> [Row; 2] {
 const NOTE: &str = "Proposed without figures in the source. The model is a window of 26 packets, one bandwidth-delay \
     product, less the document of 9 KB: what leaves before the client's word is there.";
 
-/// The bytes of a push that leave before the rejection arrives: the window is full by then, or the push is complete.
+/// The bytes of a push that are sent before the rejection arrives: the window is full by then, or the push is complete.
 fn model_bytes(push_bytes: f64) -> f64 {
     push_bytes.min((WINDOW_PACKETS as u64 * PACKET_BYTES - HTML_KB * KB) as f64)
 }

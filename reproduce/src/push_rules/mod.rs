@@ -1,7 +1,7 @@
 //! Every table of "Rules of Thumb for HTTP/2 Push", on engine `stack`: ours beside published beside a model.
 //!
 //! [`crate::model`] computes the time that a load takes in principle. A [`pair`] is a page without and with a push; [`pairs`] lists them,
-//! table by table; the other files are the rules that are about something else.
+//! table by table; the other files contain the other rules.
 
 pub(super) mod caches;
 mod cases;

@@ -1,8 +1,8 @@
 //! The case studies' policies on every bundled page, judged by `SpeedIndex`, the source's own measure.
 //!
-//! The source's six pages are gone. The pages here are others, so how many gain is shown beside the source's count, and
-//! judged are the source's words about all of them: its policies harm no page, and pushing everything does. And how many of
-//! their documents are small enough for a push.
+//! The source's six pages no longer exist. The pages here are others, so the number that gain is shown beside the source's
+//! count, and only the source's statements about all of them are judged: its policies harm no page, and pushing everything
+//! does. The number of their documents that are small enough for a push is shown, too.
 
 use super::cases::{MARGIN, QUEUE, WINDOW_PACKETS};
 use super::pair::saved_percent;
@@ -141,7 +141,7 @@ fn policy_rows(policy: Policy, saved: &[(f64, &Page)]) -> Vec<Row> {
     vec![middle, gain, number.at_least(-MARGIN).because(why)]
 }
 
-/// Said of a condition that has no other side, beside a published number.
+/// The text for a condition that has no other side, beside a published number.
 pub(super) const ONE_SIDED: &str = "The source's words are one-sided:";
 const NO_HARM: &str = "\"there are no cases where Push hurts performance\".";
 const HARMS: &str = "\"For three pages, PushStaticWithHTML is worse than NoOpt.\"";

@@ -50,7 +50,8 @@ pub(super) struct Judge {
     pub(super) difference_of_model: Option<f64>,
 }
 
-/// Compared alike with what was published and with a model of the same parameters: 5 %, 3 points, a dead band of 4 points.
+/// Compared in the same way with the published value and with a model of the same parameters: 5 %, 3 points, a dead band of 4
+/// points.
 pub(super) const ALIKE: Judge = Judge {
     load: Some(0.05),
     difference: Some((3.0, 4.0)),
@@ -106,8 +107,8 @@ impl Pair {
         Self { cases, model_ms, clock: Clock::Before(ahead_ms), ..self }
     }
 
-    /// The same for a returning client: its request goes with its first packet. Until it has answered, it gets no more than
-    /// RFC 9000, 8.1, allows, behind the handshake's datagrams.
+    /// The same for a returning client: its request is sent with its first packet. Until it has answered, it gets no more than
+    /// RFC 9000, 8.1, allows, after the handshake's datagrams.
     pub(super) fn returning(self, packets: usize) -> Self {
         let before_ms = self.handshake_ms();
         let model_ms = self.modelled(|load| Load {

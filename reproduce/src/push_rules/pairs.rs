@@ -121,7 +121,7 @@ fn by_size(
 const UNSTATED: &str = "The source does not print how long it took to connect, nor the rate that its link really had: rows \
      `cold-fitted` come near with other values of both.";
 
-/// The two sets of parameters that come nearest to the measurements.
+/// The two sets of parameters that are closest to the measurements.
 fn cold_fitted() -> Vec<Pair> {
     let fitted_3g = Path { bits_per_s: 1_800_000.0, ..G3 };
     let fitted_2g = Path { bits_per_s: 120_000.0, ..G2 };

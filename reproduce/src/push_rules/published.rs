@@ -107,8 +107,8 @@ pub(super) struct StudiedPage {
     pub(super) hides_critical: bool,
     /// `NoOpt`, Push, Preload, `PushAndPreload`.
     pub(super) policies: [f64; 4],
-    /// The straw man: `NoOpt`, `PushStaticWithHTMLOneBDP` (none: a dash, for its document is larger than the
-    /// bandwidth-delay product), `PushStaticWithHTML`.
+    /// The straw man: `NoOpt`, `PushStaticWithHTMLOneBDP` (none: a dash, because its document is larger than the bandwidth-delay
+    /// product), `PushStaticWithHTML`.
     pub(super) straw_man: (f64, Option<f64>, f64),
 }
 

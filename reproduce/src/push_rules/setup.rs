@@ -7,8 +7,8 @@ use crate::sketch::Sketch;
 use lab::network::Network;
 use simulator::link::Queue;
 
-/// More packets than any page here fills: the window of a connection that has been in use, where the source takes it
-/// for no limit.
+/// More packets than any page here fills: the window of a connection that has been in use, where the source assumes
+/// no limit.
 pub(super) const OPEN_WINDOW_PACKETS: usize = 1000;
 
 /// Bytes that the server sends before any request can arrive: the limit for an unvalidated client (RFC 9000, 8.1).

@@ -46,8 +46,8 @@ pub(super) fn pairs() -> Vec<Pair> {
     all.map(|it| it.after(&before(false), INITIAL_PACKETS, BY_TRAFFIC, "traffic")).collect()
 }
 
-/// The effect of a pause after which the window begins anew (RFC 5681, 4.1): the connection is as cold as a new one, but for the
-/// handshake.
+/// The effect of a pause after which the window begins again (RFC 5681, 4.1): the connection is as cold as a new one, except for
+/// the handshake.
 pub(super) fn reset_pairs() -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (network, path) in [("3g", G3), ("2g", G2)] {

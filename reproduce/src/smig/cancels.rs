@@ -26,7 +26,7 @@ const ENDS: u32 = 3;
 /// "150 KB" over a connection that is closed, "2.5 MB" over HTTP/2, in KB.
 const CLOSED_KB: f64 = 150.0;
 const CANCELLED_KB: f64 = 2500.0;
-/// The path that these imply: 100 KB are on their way, so 50 KB are in the queue, and the buffer holds the rest.
+/// The path that these imply: 100 KB are in flight, so 50 KB are in the queue, and the buffer holds the rest.
 const FITTED_QUEUE: Queue = Queue::Bytes(50_000);
 const FITTED_BUFFER: (&str, u64) = ("2350k", 2_350_000);
 const FITTED: &str = "The paper says neither the queue nor the buffer: 50 KB and 2.35 MB are made to fit its two numbers.";
@@ -39,8 +39,8 @@ const FIGURE_11_PERCENT: [f64; 2] = [53.0, 90.0];
 enum End {
     /// Over HTTP/1.1: its connection is closed, and carries nothing else.
     ConnectionClosed,
-    /// Over HTTP/2 and TCP: the server gives no more bytes of it to the buffer, but those that the buffer holds still come. Here
-    /// an urgent request takes the place of the cancel: its response comes right behind those bytes.
+    /// Over HTTP/2 and TCP: the server gives no more bytes of it to the buffer, but the bytes in the buffer still arrive. Here
+    /// an urgent request replaces the cancel: its response arrives right after those bytes.
     Committed,
     /// The browser closes the connection, which carries objects, too.
     BrowserClosed,

@@ -42,7 +42,7 @@ const LARGE_BUFFER_BYTES: u64 = 4 << 20;
 const KB: u64 = 1000;
 const MB: u64 = 1000 * KB;
 
-/// Loss-based ones first beside the one that is not.
+/// Loss-based controls first, then the one that is not.
 const CONTROLS: [CongestionControl; 3] =
     [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
 
@@ -139,7 +139,7 @@ impl Place {
         if self == Self::Lte { "lte-" } else { "" }
     }
 
-    /// Ends what rows are of.
+    /// The end of the rows' descriptions.
     fn words(self) -> &'static str {
         if self == Self::Lte { ", lte" } else { "" }
     }

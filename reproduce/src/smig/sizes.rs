@@ -1,4 +1,4 @@
-//! By migration, how the sizes of objects and of the download matter: Figures 8 and 9, and what the paper says of LTE.
+//! By migration, how the sizes of objects and of the download matter: Figures 8 and 9, and the paper's statements about LTE.
 
 use super::moved::Migration;
 use super::small_objects::{Cell, FAIR, cut_percent};

@@ -22,7 +22,7 @@ const OBJECTS: u32 = 25;
 const OBJECT_BYTES: u64 = 10 * KB;
 const DOWNLOAD_BYTES: u64 = 50 * MB;
 
-/// The scheme that takes the place of the paper's migration: it knows which response is most urgent, and nothing else.
+/// The scheme that replaces the paper's migration: it knows which response is most urgent, and nothing else.
 pub(super) const SCHEME: &str = "dfifo";
 /// The paper's server shares fairly.
 pub(super) const FAIR: &str = "rr";
@@ -44,7 +44,7 @@ impl Cell {
         Self { server, object_bytes: OBJECT_BYTES, download_bytes: DOWNLOAD_BYTES }
     }
 
-    /// The objects are requested during the download: one a second, or more often beside a small download.
+    /// The objects are requested during the download: one per second, or more often beside a small download.
     pub(super) fn requests(&self) -> Vec<Download> {
         let lasts_ms = self.download_bytes as f64 * 8000.0 / BITS_PER_S;
         let every_ms = (lasts_ms / f64::from(OBJECTS + 5)).min(1000.0);
@@ -176,7 +176,7 @@ fn cut_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
 /// The schemes that do not lie on one another.
 const DRAWN: [&str; 3] = [FAIR, SCHEME, "rfc9218"];
 
-/// Every scheme with every buffer under bbr2, some of them as lines, and those under the other congestion controls.
+/// Every scheme with every buffer under bbr2, some of them as lines, and the schemes under the other congestion controls.
 fn every_scheme(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError> {
     let mut cells = Vec::new();
     for control in CONTROLS {

@@ -1,4 +1,4 @@
-//! Courses of a connection, by a server's calls or slot by slot.
+//! Courses of a connection, as a server's calls or slot by slot.
 
 use crate::{Element, FACTS, Kind, Resource, Scheduler, Signal, SplitMix64, StreamId};
 use std::collections::BTreeMap;
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 pub enum Act {
     /// A response will be sent.
     Open(u64, Resource),
-    /// The client says something.
+    /// The client sends a signal.
     Signal(Signal),
     /// A stream gets ready or blocks.
     SetReady(u64, bool),
-    /// Pick, and send this much of the stream that was picked.
+    /// Pick, and send this many bytes of the picked stream.
     Send(u64),
     /// Send without asking.
     SendAnyway(u64, u64),
@@ -37,7 +37,7 @@ impl Act {
         }
     }
 
-    /// Notes the facts that the caller knows: the open streams, and whether they are ready.
+    /// Records the caller's knowledge: the open streams, and whether they are ready.
     pub fn note(&self, open: &mut BTreeMap<u64, bool>) {
         match self {
             Self::Open(id, _) => {
@@ -54,7 +54,7 @@ impl Act {
     }
 }
 
-/// One slot: perhaps a request arrives, perhaps a stream blocks or gets ready, and one packet goes.
+/// One slot: perhaps a request arrives, perhaps a stream blocks or becomes ready, and one packet is sent.
 #[derive(Debug, Clone)]
 pub struct Slot {
     /// A resource, and the packets of its response. Streams are numbered 0, 4, 8, ... in the order of requests.
@@ -63,7 +63,7 @@ pub struct Slot {
     pub toggled: Option<(u64, bool)>,
 }
 
-/// A resource of a mixed page: each fact holds for every second, third, ... of them. Its body does not end.
+/// A resource of a mixed page: each fact is true for every second, third, ... of them. Its body does not end.
 pub fn mixed(index: usize) -> Resource {
     let every = |n| index.is_multiple_of(n);
     Resource {
@@ -107,7 +107,7 @@ pub(super) fn page(chance: &mut SplitMix64) -> Vec<(Resource, u64)> {
     (0..=below(chance, 19)).map(|_| (resource(chance), 1 + below(chance, 20_000))).collect()
 }
 
-/// Any kind and any facts; at times a browser's signal, a place in the page and a length.
+/// Any kind and any facts; sometimes a browser's signal, a place in the page and a length.
 pub(super) fn resource(chance: &mut SplitMix64) -> Resource {
     let browser = (below(chance, 5) == 0).then(|| (byte(chance), coin(chance)));
     let mut resource = Resource {
@@ -134,7 +134,7 @@ fn act(chance: &mut SplitMix64) -> Act {
     }
 }
 
-/// Mostly one of twelve, now and then any number.
+/// Mostly one of twelve streams, sometimes any number.
 fn stream(chance: &mut SplitMix64) -> u64 {
     if below(chance, 10) == 0 { chance.draw() } else { 4 * below(chance, 12) }
 }

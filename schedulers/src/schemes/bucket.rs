@@ -1,11 +1,10 @@
 //! `bucket` and `bucket-html`: Patrick Meenan's byte of priority and concurrency.
 //!
-//! Source: the paper, section 3.3 and Figure 7 (the proposal as of January 2019). Higher buckets go
-//! first, strictly. In a bucket *exclusive sequential* responses (3) go first, one after another; then
-//! *shared sequential* (2: one after another) and *shared* (1: round robin) have half of the wire each. One
-//! after another means in order of request. `bucket-html` puts HTML into bucket 63. What is of no listed kind shares the
-//! normal bucket, as in the figure. The paper's implementation put it into bucket 0, where only prefetches belong: the
-//! variant `quicker`.
+//! Source: the paper, section 3.3 and Figure 7 (the proposal as of January 2019). Higher buckets strictly go first.
+//! Within a bucket, *exclusive sequential* responses (3) go first, one after another; then *shared sequential* (2: one
+//! after another) and *shared* (1: round robin) each get half of the bandwidth. One after another means in order of
+//! request. `bucket-html` puts HTML into bucket 63. Resources of no listed kind share the normal bucket, as in the
+//! figure. The paper's implementation put them into bucket 0, where only prefetches belong: the variant `quicker`.
 //! Orders: `ccfIfIIhihihiss` and `cchIhIhIffsisii`.
 
 use super::PAPER;
@@ -35,7 +34,7 @@ pub(super) fn html_scheme() -> Scheme {
         signals: Language::Bucket,
         ..Scheme::new(
             "bucket-html",
-            "As bucket, with HTML in the critical bucket",
+            "Like bucket, with HTML in the critical bucket",
             PAPER,
             |args, _| {
                 let html = byte_with_critical_html;
@@ -79,7 +78,7 @@ fn byte_with_critical_html(resource: &Resource) -> u8 {
     byte(resource, CRITICAL)
 }
 
-/// The byte that the paper's implementation (Quicker) gives: things of no listed kind are idle.
+/// The byte in the paper's implementation (Quicker): resources of no listed kind are idle.
 fn quicker_byte(resource: &Resource, byte: fn(&Resource) -> u8) -> u8 {
     let is_late = resource.asynchronous || resource.deferred;
     if resource.kind == Kind::Other && !is_late { IDLE << 2 | 2 } else { byte(resource) }
@@ -99,7 +98,7 @@ fn variant(
 
 fn put(tree: &mut Tree, stream: StreamId, byte: u8, arrivals: &mut Arrivals) {
     let (priority, concurrency) = (byte >> 2, byte & 3);
-    // Two levels a bucket: what is exclusive, then the two groups that share.
+    // Two levels for each bucket: exclusive responses, then the two groups that share.
     let level = 2 * u16::from(CRITICAL - priority);
     let place = match concurrency {
         EXCLUSIVE_SEQUENTIAL => Place::DEFAULT.rank(Rank::sequence_in(level, arrivals.next())),

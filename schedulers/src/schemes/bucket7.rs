@@ -1,9 +1,9 @@
 //! `bucket7`: Patrick Meenan's byte as of June 2019: seven bits of priority, one of concurrency.
 //!
-//! Source: the proposal's revision of June 2019. Higher priorities go first, strictly. Within one the
-//! sequential (0), one after another, and the concurrent (1), round robin, alternate: a frame from each.
-//! The classes are `bucket`'s, whose exclusive responses are sequential here, and its three
-//! levels spread over 0 to 127. Order: `cIcIfIfhihihiss`.
+//! Source: the proposal's revision of June 2019. Higher priorities strictly go first. Within a priority,
+//! the sequential responses (0), one after another, and the concurrent ones (1), round robin, alternate:
+//! a frame from each. The classes are `bucket`'s, whose exclusive responses are sequential here, with
+//! its three levels spread over 0 to 127. Order: `cIcIfIfhihihiss`.
 
 use super::bucket;
 use super::halves::{Arrivals, by_word_alone};
@@ -25,7 +25,7 @@ pub(super) fn scheme() -> Scheme {
 fn byte(resource: &Resource) -> u8 {
     let bucket = bucket::normal_byte(resource);
     let (priority, concurrency) = (bucket >> 2, bucket & 3);
-    // 63, 31 and 0 become 127, 63 and 1: the bits move up by one, and the new one is set.
+    // 63, 31 and 0 become 127, 63 and 1: the bits are shifted left by one, and the new one is set.
     (priority << 1 | 1) << 1 | u8::from(concurrency == 1)
 }
 

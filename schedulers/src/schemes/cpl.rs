@@ -1,10 +1,9 @@
-//! `cpl`: critical path length. First goes what the longest chain of later requests hangs on.
+//! `cpl`: critical path length. The resource at the head of the longest chain of later requests goes first.
 //!
-//! Source: Netravali et al., Polaris: Faster Page Loads Using Fine-grained Dependency Tracking, NSDI 2016.
-//! A path is counted from a request to the end of the page: bytes on the paper's connection, and execution.
-//! Ties and resources that the page does not know go in order of request, the latter last. Clients cannot signal it: a browser has not
-//! seen the rest of the page when it asks. Order, where the stylesheet
-//! leads to the font and the document to all: `hhhcciiiIIIssff`.
+//! Source: Netravali et al., Polaris: Faster Page Loads Using Fine-grained Dependency Tracking, NSDI 2016. A path is counted from a
+//! request to the end of the page: bytes on the paper's connection, and execution. Ties and resources that are not in the graph go in
+//! order of request, the latter last. Clients cannot signal it, because a browser has not seen the rest of the page at the time of a
+//! request. Order, where the stylesheet leads to the font and the document to all: `hhhcciiiIIIssff`.
 
 use super::halves::Stays;
 use crate::{Halves, Language, Needs, Place, Rank, Resource, Scheme, SchemeError};
@@ -15,7 +14,7 @@ pub(super) fn scheme() -> Scheme {
         signals: Language::None,
         ..Scheme::new(
             "cpl",
-            "Critical path length: first what the longest chain of requests hangs on (Polaris)",
+            "Critical path length: the start of the longest chain of requests first (Polaris)",
             "Netravali et al., Polaris: Faster Page Loads Using Fine-grained Dependency Tracking, NSDI 2016",
             |_, page| {
                 let Some(page) = page else {
@@ -27,7 +26,7 @@ pub(super) fn scheme() -> Scheme {
                     let longest_first = u64::MAX - path_us.unwrap_or(0);
                     Place::DEFAULT.rank(Rank::sequence(longest_first).then(arrival))
                 });
-                let cause = "a client does not know at a request what will depend on the response";
+                let cause = "a client does not know when it makes a request what will depend on the response";
                 Ok(Halves::of_server(cause, stays))
             },
         )
@@ -39,7 +38,7 @@ mod tests {
     use super::super::sample;
     use crate::{GraphResource, PageGraph, find_page_scheme, find_scheme};
 
-    /// The sample page: h leads to all, c to f.
+    /// The sample page: h discovers all others, c discovers f.
     fn graph() -> PageGraph {
         let resource = |(packets, parents): (u64, &[usize])| GraphResource {
             bytes: 1400 * packets,

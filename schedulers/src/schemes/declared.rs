@@ -1,7 +1,7 @@
 //! Schemes as data: groups, and rules that place a response by the facts about it.
 //!
-//! The rules are read from a file (crate `scheme-files`); here they act. The first rule that holds for a resource gives
-//! its place. What clients signal follows from the places ([`Language::Tree`]), or each rule has a word of its own
+//! A file contains the rules (crate `scheme-files`); this module applies them. The first matching rule gives a resource
+//! its place. Clients' signals follow from the places ([`Language::Tree`]), or each rule has its own signal
 //! ([`ClientSignal`]), by which an obeying server finds the rule again.
 
 use super::dependencies::Obeying;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Declared {
     groups: Vec<Group>,
-    /// The last one holds for any resource.
+    /// The last one matches any resource.
     rules: Vec<Rule>,
     /// The form in which clients signal it.
     language: Language,
@@ -25,39 +25,39 @@ pub struct Declared {
     common_time: bool,
 }
 
-/// A placeholder. Its place in the list is its ID.
+/// A placeholder. Its index in the list is its ID.
 #[derive(Debug, Clone)]
 pub struct Group {
     /// Its name in figures and traces.
     pub name: String,
-    /// The node above it: the root, or another group.
+    /// Its parent: the root, or another group.
     pub parent: Element,
-    /// Its rank among its siblings: the lowest goes first, equals share.
+    /// Its rank among its siblings: the lowest goes first, equal ones share.
     pub level: u16,
     /// Its weight among its siblings of equal rank.
     pub weight: u16,
-    /// Another weight, while a response is open directly in another group.
+    /// A different weight, while a response is open directly in another group.
     pub weight_while: Option<(Element, u16)>,
 }
 
-/// A place for the responses for which a condition holds.
+/// A place for the responses that match a condition.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// Any of these; an empty list holds for every resource.
+    /// Any of these conditions; an empty list matches every resource.
     pub when: Vec<Condition>,
-    /// The node above: the root, or a group.
+    /// The parent: the root, or a group.
     pub parent: Element,
     /// The rank among siblings: the lowest goes first.
     pub level: u16,
     /// The weight among siblings that share.
     pub weight: u16,
-    /// How the responses of one parent and rank go.
+    /// The order of responses with the same parent and rank.
     pub order: Order,
     /// The client's signal for a response of this rule, instead of its dependencies.
     pub says: Option<ClientSignal>,
 }
 
-/// How the responses of one parent and rank go.
+/// The order of responses with the same parent and rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
     /// They share by weight.
@@ -83,12 +83,12 @@ pub enum ClientSignal {
 }
 
 impl ClientSignal {
-    /// The signal that says it about `stream`.
+    /// The signal for `stream`.
     pub fn signal_about(self, stream: StreamId) -> Signal {
         self.signal(stream)
     }
 
-    /// The word of a signal, and the stream that it is about; `None` for a signal about another node.
+    /// The stream and the content of a signal; `None` for a signal about another node.
     pub fn of_signal(signal: Signal) -> Option<(StreamId, Self)> {
         Self::of(signal)
     }
@@ -115,14 +115,14 @@ impl Word for ClientSignal {
     }
 }
 
-/// A condition on a resource: all of its parts must hold.
+/// A condition on a resource: all of its parts must be true.
 #[derive(Debug, Clone, Default)]
 pub struct Condition {
     /// One of these kinds; any kind if the list is empty.
     pub kinds: Vec<Kind>,
     /// Facts, and whether each must hold.
     pub facts: Vec<(&'static Fact, bool)>,
-    /// A body of at least this many bytes. An unknown length fulfils neither bound.
+    /// A body of at least this many bytes. An unknown length satisfies neither limit.
     pub bytes_from: Option<u64>,
     /// A body of fewer bytes.
     pub bytes_below: Option<u64>,
@@ -153,13 +153,13 @@ impl Rule {
         self.when.is_empty() || self.when.iter().any(|it| it.holds(resource))
     }
 
-    /// The place of the response on `stream`, whose request came as the `arrival`th.
+    /// The place of the response on `stream`, whose request was the `arrival`th to arrive.
     fn place(&self, arrival: u64, stream: StreamId) -> Place {
         let rank = match self.order {
             Order::Shared => Rank::level(self.level),
             Order::ByRequest => Rank::sequence_in(self.level, arrival),
             Order::Newest => Rank::sequence_in(self.level, u64::MAX - arrival),
-            // Not 0, which is the rank of those that share.
+            // Not 0, the rank of sharing responses.
             Order::ByStream => Rank::sequence_in(self.level, stream.0.saturating_add(1)),
         };
         Place::below(self.parent).rank(rank).weight(self.weight)
@@ -173,7 +173,7 @@ impl Group {
 }
 
 impl Declared {
-    /// Groups, parents before their children, and rules, of which the first that holds counts. Any other resource gets
+    /// Groups, parents before their children, and rules, of which the first match counts. Any other resource gets
     /// [`Rule::DEFAULT`].
     pub fn new(groups: Vec<Group>, mut rules: Vec<Rule>, language: Language) -> Self {
         rules.push(Rule::DEFAULT);
@@ -213,7 +213,7 @@ impl Declared {
         }
     }
 
-    /// The index of the first rule that holds.
+    /// The index of the first matching rule.
     fn rule(&self, resource: &Resource) -> usize {
         self.rules.iter().position(|it| it.holds(resource)).unwrap_or(self.rules.len() - 1)
     }
@@ -236,8 +236,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// `stream` is open in `group` from now on, or closed. Returns the IDs of the groups whose weight changes, and their
-    /// new weights.
+    /// `stream` opens in `group`, or closes. Returns the IDs of the groups whose weight changes, with their new weights.
     fn note(
         &mut self,
         scheme: &Declared,
@@ -326,7 +325,7 @@ impl ServerHalf for Placing {
     }
 }
 
-/// A client that says each rule's word.
+/// A client that sends each rule's signal.
 struct Saying(Arc<Declared>);
 
 impl ClientHalf for Saying {
@@ -336,7 +335,7 @@ impl ClientHalf for Saying {
     }
 }
 
-/// A client that makes the groups, and says where a server would put each response.
+/// A client that creates the groups, and signals the place that a server would give each response.
 struct Depending {
     scheme: Arc<Declared>,
     streams: Box<dyn ClientHalf>,

@@ -1,15 +1,15 @@
-//! Obedience to a client's dependencies, for schemes in which a stream depends on another stream.
+//! Obeys a client's dependencies, for schemes in which a stream depends on another stream.
 //!
-//! A client names streams that the server has not seen yet, because signals can overtake requests, and streams that the
-//! server has finished with, because their last bytes are under way. So a stream is in the tree from its first signal on,
-//! and the place of a closed stream is remembered for those that still depend on it (RFC 7540, section 5.3.4).
+//! A client may name streams that the server has not seen, because signals can overtake requests, and streams that the
+//! server has completed, because their last bytes are in flight. So a stream is in the tree from its first signal on, and
+//! the place of a closed stream is stored for those that still depend on it (RFC 7540, section 5.3.4).
 
 use crate::limits::{CLOSED_NODES_MAX, IDLE_NODES_MAX};
 use crate::scheme::obey;
 use crate::{Element, Resource, ServerHalf, Signal, StreamId, Tree};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The streams that signals name before they open or after they closed.
+/// The streams that signals name before they open or after they close.
 #[derive(Default)]
 pub(super) struct Named {
     /// In the tree, but not open.
@@ -27,7 +27,7 @@ impl Named {
         self.idle.remove(&stream)
     }
 
-    /// Whether a signal may put `stream` into the tree ahead of its request. If so, it counts as idle from now on.
+    /// Whether a signal may add `stream` to the tree ahead of its request. If so, it counts as idle from now on.
     pub(super) fn awaits(&mut self, stream: StreamId) -> bool {
         if self.closed.contains_key(&stream) || self.idle.len() >= IDLE_NODES_MAX {
             return false;
@@ -48,7 +48,7 @@ impl Named {
         }
     }
 
-    /// The node that stands where `element` is or was. `None`: it was never there, or too long ago.
+    /// The node that now represents `element`. `None`: it was never in the tree, or too long ago.
     fn standing_for(&self, tree: &Tree, mut element: Element) -> Option<Element> {
         while !tree.contains(element) {
             element = *self.closed.get(&element.stream()?)?;
@@ -59,7 +59,7 @@ impl Named {
 
 /// A server half that a client's dependencies overrule.
 pub(super) struct Obeying<S> {
-    /// Places responses without a signal of the client.
+    /// Places responses that the client has not signalled.
     otherwise: S,
     named: Named,
 }
@@ -87,7 +87,7 @@ impl<S: ServerHalf> ServerHalf for Obeying<S> {
         {
             return;
         }
-        // Nobody else moves for a dependency on a stream that nobody knows (RFC 7540, section 5.3.1).
+        // A dependency on an unknown stream does not move other streams (RFC 7540, section 5.3.1).
         let known = self.named.standing_for(tree, parent);
         let (parent, exclusive) = known.map_or((Element::Root, false), |it| (it, exclusive));
         obey(tree, Signal::Depend { element, parent, weight, exclusive });
@@ -112,7 +112,7 @@ mod tests {
     const SECOND: StreamId = StreamId(4);
     const THIRD: StreamId = StreamId(8);
 
-    /// `stream` goes directly after `parent`, before all that came after it.
+    /// `stream` goes directly after `parent`, before everything that came after it.
     fn after(stream: StreamId, parent: Element) -> Signal {
         let element = Element::Stream(stream);
         Signal::Depend { element, parent, weight: 16, exclusive: true }

@@ -1,4 +1,4 @@
-//! `dfifo`: dynamic first in, first out. Whole responses, but one of a higher class interrupts (Chrome before HTTP/3).
+//! `dfifo`: dynamic first in, first out. Sends whole responses, but a higher class interrupts (Chrome before HTTP/3).
 //!
 //! Source: the paper, Table 1; the classes are its implementation's. There a finished response could
 //! pull later ones of its class up into a higher class; here the class always decides. Order: `hhhccffiiiIIIss`.
@@ -25,7 +25,7 @@ fn place(arrival: u64, _stream: StreamId, resource: &Resource) -> Place {
     Place::DEFAULT.rank(Rank::sequence_in(class, arrival)).weight(WEIGHTS[usize::from(class)])
 }
 
-/// Chrome's weights of the five classes. They say to a server that nobody shares with what Chrome took a response for.
+/// Chrome's weights of the five classes. They tell a server in which nothing shares how Chrome classified a response.
 const WEIGHTS: [u16; 5] = [256, 220, 183, 147, 110];
 
 /// Chrome's five classes, 0 the highest.

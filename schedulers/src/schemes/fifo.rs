@@ -1,4 +1,4 @@
-//! `fifo`: first in, first out, each response whole before the next.
+//! `fifo`: first in, first out; each response is complete before the next.
 //!
 //! Source: the paper, Table 1. In order of request (the paper's "lower stream IDs first" when requests
 //! arrive in order). A client lets each request depend on the open one before it. Order: `hhhiiiccIIIssff`.

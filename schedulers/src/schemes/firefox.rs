@@ -1,8 +1,8 @@
-//! `firefox`: the tree of weighted placeholders that Firefox made for HTTP/2.
+//! `firefox`: the tree of weighted placeholders that Firefox created for HTTP/2.
 //!
-//! Source: the paper, Figure 9 and case study 1 (section 5). Where the paper and its implementation differ
-//! the paper holds: a sixth placeholder URGENT with the main document, scripts with `async` or `defer` in
-//! UNBLOCKED wherever they stand, fonts weigh 42 and the unknown 16.
+//! Source: the paper, Figure 9 and case study 1 (section 5). Where the paper and its implementation differ, this
+//! follows the paper: a sixth placeholder URGENT with the main document, scripts with `async` or `defer` in
+//! UNBLOCKED wherever they stand, fonts weigh 42 and unknown kinds 16.
 //!
 //! ```text
 //! root -+- URGENT (240): the main document (255)
@@ -74,8 +74,8 @@ impl Firefox {
     pub(super) const PAPER: Self = Self { has_urgent: true, placement };
 
     /// The mapping of the paper's implementation (Quicker): no URGENT, so that the document is a follower; every
-    /// script of the head leads, even a deferred one; and all weigh 32 but images, since a test for `javascript` was
-    /// true for nearly everything.
+    /// script in the head leads, even a deferred one; and all weigh 32 except images, because a test for
+    /// `javascript` was true for nearly everything.
     const QUICKER: Self = Self { has_urgent: false, placement: quicker_placement };
 
     fn groups(&self) -> impl Iterator<Item = (Element, u16, Element)> + use<> {
@@ -107,7 +107,7 @@ fn quicker_placement(resource: &Resource) -> (Element, u16) {
     (group, if resource.kind == Kind::Image { 22 } else { 32 })
 }
 
-/// The group of a resource; of scripts, only those that are `late` do not lead.
+/// The group of a resource. Scripts that are `late` do not lead.
 fn group(resource: &Resource, late: bool) -> Element {
     match resource.kind {
         Kind::Js if late => UNBLOCKED,

@@ -7,7 +7,7 @@ use crate::{
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
-/// A client that says nothing about order.
+/// A client that sends no signals about order.
 pub(super) struct Silent;
 
 impl ClientHalf for Silent {
@@ -16,13 +16,13 @@ impl ClientHalf for Silent {
     }
 }
 
-/// A client that says where a server would put each response: below its group, and of responses that go one after
-/// another below the open one that goes right before it.
+/// A client that signals the place that a server would give each response: below its group, and for sequential
+/// responses below the open one directly before it.
 pub(super) struct Tells<P> {
     arrivals: Arrivals,
     place: P,
     exclusive: bool,
-    /// The open responses that go one after another, by group and rank.
+    /// The open sequential responses, by group and rank.
     lines: BTreeSet<(Element, Rank, StreamId)>,
 }
 
@@ -57,7 +57,7 @@ impl<P: FnMut(u64, StreamId, &Resource) -> Place + Send> ClientHalf for Tells<P>
     }
 }
 
-/// Both halves of a scheme that sends whole responses, each in a place that is known when it is asked for.
+/// Both halves of a scheme that sends whole responses, each in a place that is known at its request.
 pub(super) fn in_line<P>(place: P) -> Halves
 where
     P: FnMut(u64, StreamId, &Resource) -> Place + Send + Clone + 'static,
@@ -67,9 +67,9 @@ where
 
 /// The meaning of one signal for one response.
 pub(super) trait Word: Copy {
-    /// The signal that says it about `stream`.
+    /// The signal for `stream`.
     fn signal(self, stream: StreamId) -> Signal;
-    /// The word of a signal, unless the signal belongs to another language.
+    /// The stream and the word of a signal, unless the signal belongs to another language.
     fn of(signal: Signal) -> Option<(StreamId, Self)>;
 }
 
@@ -95,7 +95,7 @@ impl Word for (u8, bool) {
     }
 }
 
-/// The weight of a stream. In a scheme without groups nothing else counts of a dependency.
+/// The weight of a stream. In a scheme without groups, nothing else in a dependency matters.
 impl Word for u16 {
     fn signal(self, stream: StreamId) -> Signal {
         depend(Element::Stream(stream), Element::Root, self)
@@ -114,7 +114,7 @@ pub(super) fn depend(element: Element, parent: Element, weight: u16) -> Signal {
     Signal::Depend { element, parent, weight, exclusive: false }
 }
 
-/// A client that says one word about each response.
+/// A client that sends one word for each response.
 pub(super) struct Says<W>(pub(super) fn(&Resource) -> W);
 
 impl<W: Word> ClientHalf for Says<W> {
@@ -132,12 +132,12 @@ pub(super) trait ByWord: Send {
     fn closed(&mut self, _tree: &mut Tree, _stream: StreamId) {}
 }
 
-/// Both halves of a scheme by words: its server takes the client's, otherwise the one that the resource suggests.
+/// Both halves of a scheme by words: its server uses the client's word, otherwise the one for the resource.
 pub(super) fn by_word<S: ByWord + 'static>(word: fn(&Resource) -> S::Word, server: S) -> Halves {
     Halves::new(Says(word), Hears { word, server })
 }
 
-/// The same, where a response's word and the number of its place in line decide where it stays.
+/// The same, for schemes in which a response's word and the number of its request determine its permanent place.
 pub(super) fn by_word_alone<W, P>(word: fn(&Resource) -> W, put: P) -> Halves
 where
     W: Word + Send + 'static,
@@ -187,7 +187,7 @@ impl<S: ByWord> ServerHalf for Hears<S> {
     }
 }
 
-/// A server that puts each stream in one place, by the number of its request and its resource.
+/// A server that places each stream permanently, by the number of its request and its resource.
 pub(super) struct Stays<P> {
     arrivals: Arrivals,
     place: P,
@@ -206,7 +206,7 @@ impl<P: FnMut(u64, StreamId, &Resource) -> Place + Send> ServerHalf for Stays<P>
     }
 }
 
-/// Counts requests in the order of their arrival.
+/// Counts requests in order of arrival.
 #[derive(Default)]
 pub(super) struct Arrivals(u64);
 

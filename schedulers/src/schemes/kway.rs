@@ -1,9 +1,9 @@
 //! `kway:N`: the first N responses share equally, the others wait in order of request.
 //!
-//! Source: none; the one-parameter family from `fifo` (N = 1) to `rr` (N without end), to study blocking
-//! against loss. If none of the N can send, the waiting streams do, one after another. A client of a server with RFC 9218
-//! asks for N incremental responses, and for the others at the next urgency; when one is complete, a `PRIORITY_UPDATE`
-//! lets the next share. This server needs no signals for the same order. Order with N = 2: `hihihicIcIIssff`.
+//! Source: none; the one-parameter family from `fifo` (N = 1) to `rr` (N without end), to study blocking against loss. If
+//! none of the N can send, the waiting streams do, one after another. A client of an RFC 9218 server requests N
+//! incremental responses, and the others at the next urgency; when one is complete, a `PRIORITY_UPDATE` lets the next one
+//! share. This server needs no signals for the same order. Order with N = 2: `hihihicIcIIssff`.
 
 use super::halves::{Arrivals, Word};
 use crate::{
@@ -36,7 +36,7 @@ pub(super) fn scheme() -> Scheme {
     }
 }
 
-/// The urgency of those that share is the default, so that they go with what nobody signals.
+/// The urgency of the sharing responses is the default, so that they share with unsignalled ones.
 const SHARING: (u8, bool) = (URGENCY_DEFAULT, true);
 const WAITING: (u8, bool) = (URGENCY_DEFAULT + 1, false);
 
@@ -78,7 +78,7 @@ struct KWay {
 }
 
 impl KWay {
-    /// Lets a response share with those who do; in order of request, responses of one turn differ by name only.
+    /// Lets a response share with others; in order of request, so responses of one turn differ only by name.
     fn share(&mut self, tree: &mut Tree, stream: StreamId) {
         self.sharing.insert(stream);
         tree.put(Element::Stream(stream), Place::DEFAULT);

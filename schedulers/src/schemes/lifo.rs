@@ -1,4 +1,4 @@
-//! `lifo`: last in, first out. Whole responses, but the newest interrupts.
+//! `lifo`: last in, first out. Sends whole responses, but the newest interrupts.
 //!
 //! Source: live video wants the newest segment first; for a page this is a natural worst case. A client inserts each
 //! request exclusively below the root. Order: `ffssIIIcciiihhh`.

@@ -1,8 +1,9 @@
-//! `mixed[:PERCENT]`: urgencies are strict; within one a queue of whole responses and one of those that share alternate.
+//! `mixed[:PERCENT]`: urgencies are strict; within one, a queue of whole responses alternates with one of sharing
+//! responses.
 //!
-//! Source: Gupta and Bartos, 2024 (mixed scheduling): non-incremental responses wait in queue N, one after
-//! another by stream ID, incremental ones share in queue I, and both queues get bandwidth. PERCENT is what N gets
-//! of an urgency while I has something to send, 50 if absent. Order: `chchfhfsisIiIiI`.
+//! Source: Gupta and Bartos, 2024 (mixed scheduling): non-incremental responses wait in queue N, one after another by
+//! stream ID, incremental ones share in queue I, and both queues get bandwidth. PERCENT is N's share of an urgency while
+//! I has something to send; the default is 50. Order: `chchfhfsisIiIiI`.
 
 use super::halves::{Arrivals, by_word_alone};
 use super::{rfc9218, weighted_incremental::GUPTA_BARTOS};
@@ -35,7 +36,7 @@ pub(super) fn scheme() -> Scheme {
     }
 }
 
-/// `percent` of an urgency is for whole responses.
+/// `percent` of an urgency goes to whole responses.
 fn put(tree: &mut Tree, stream: StreamId, word: (u8, bool), percent: u16) {
     let (urgency, incremental) = (word.0.min(7), word.1);
     let queue = Element::Placeholder(2 * u64::from(urgency) + u64::from(incremental));

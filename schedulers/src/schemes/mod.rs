@@ -1,8 +1,8 @@
-//! The schemes, one file each: what it is and whose, its row of the registry, what its client signals,
-//! where its server places, and its order on a sample page.
+//! The schemes, one file each: its description and source, its registry entry, its client's signals, its
+//! server's places, and its order on a sample page.
 //!
 //! In the orders each letter is a packet: `h` the HTML (3 packets), `i` an image (3), `c` a stylesheet of
-//! the head (2), `I` a hero image (3), `s` a deferred script (2), `f` a font (2), asked for in this order
+//! the head (2), `I` a hero image (3), `s` a deferred script (2), `f` a font (2), requested in this order
 //! at once.
 
 mod bucket;
@@ -36,13 +36,13 @@ pub use rfc9218::{priority as usual_priority, usual_urgency};
 
 use crate::Scheme;
 
-/// How many of [`all`] are the paper's; they come first.
+/// How many of [`all`] are from the paper; they come first.
 pub(crate) const PAPER_SCHEMES: usize = 11;
 
-/// Marx et al., the paper that most schemes are taken from.
+/// Marx et al., the source of most schemes.
 const PAPER: &str = "Marx et al., Of the Utmost Importance: Resource Prioritization in HTTP/3 over QUIC, WEBIST 2019";
 
-/// Wijnants et al., where p+ and s+ come from.
+/// Wijnants et al., the source of p+ and s+.
 const WIJNANTS: &str =
     "Wijnants et al., HTTP/2 Prioritization and its Impact on Web Performance, WWW 2018";
 
@@ -75,7 +75,7 @@ pub(crate) fn all() -> Vec<Scheme> {
     ]
 }
 
-/// The name at the place of a placeholder's ID.
+/// The name at the index of a placeholder's ID.
 fn nth_name(names: &[&str], id: u64) -> Option<String> {
     names.get(usize::try_from(id).ok()?).map(ToString::to_string)
 }
@@ -110,7 +110,7 @@ mod sample {
         ]
     }
 
-    /// The order in which a scheme sends the page, one letter a packet.
+    /// The order in which a scheme sends the page, one letter per packet.
     pub(super) fn order(scheme: &str) -> String {
         order_of(&find_scheme(scheme).unwrap())
     }

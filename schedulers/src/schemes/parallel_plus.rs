@@ -1,10 +1,10 @@
-//! `p+` (Parallel+): what matters most goes one after another, the rest shares, the medium before the low.
+//! `p+` (Parallel+): the most important responses go one after another, the rest shares, medium before low.
 //!
-//! Source: Wijnants et al., WWW 2018; the paper, Table 1. HIGH weighs 256. NORMAL weighs 256, but 1 while
-//! a response is in HIGH, which gives it the wire but for 2 packets in 258. LOW weighs 1. HIGH is one class,
-//! in which the paper's "dfifo" is a fifo. The paper's implementation gave NORMAL its weight back
-//! half a second late; here it has it at once. A client makes the placeholders, in HIGH lets each request depend on the
-//! open one before it, and weighs NORMAL anew when HIGH fills and when it empties. Order: `hhhccffiIsiIsiI`.
+//! Source: Wijnants et al., WWW 2018; the paper, Table 1. HIGH weighs 256. NORMAL weighs 256, but 1 while a response is
+//! in HIGH, which then gets all but 2 packets in 258. LOW weighs 1. HIGH is one class, in which the paper's "dfifo" is
+//! a fifo. The paper's implementation restored NORMAL's weight half a second late; here it is restored at once. A
+//! client creates the placeholders, lets each request in HIGH depend on the open one before it, and changes NORMAL's
+//! weight when HIGH fills and when it empties. Order: `hhhccffiIsiIsiI`.
 
 use super::dependencies::Obeying;
 use super::halves::{Arrivals, Tells, depend};
@@ -58,7 +58,7 @@ fn place(group: Element, _resource: &Resource, _restore: Restore, arrival: u64) 
     }
 }
 
-/// The groups of `p+` and `s+`, of which the first takes the wire from the second.
+/// The groups of `p+` and `s+`; the first one takes the bandwidth from the second.
 #[derive(Clone, Copy)]
 pub(super) struct Groups {
     /// Placeholder, weight, parent.
@@ -154,18 +154,18 @@ impl ServerHalf for Plus {
 /// The text that may follow the names of `p+` and `s+`.
 pub(super) const QUICKER: &str = "@quicker: the mapping of the paper's implementation";
 
-/// When the second group gets its weight back.
+/// When the second group's weight is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Restore {
     /// When the last response of the highest group is complete.
     #[default]
     AtOnce,
-    /// As in the paper's implementation: half a second later, which are 50 packets there; and a change of weight counts
+    /// As in the paper's implementation: half a second later, which is 50 packets there; and a change of weight applies
     /// from the group's next turn on.
     Late,
 }
 
-/// Packets from the last of the highest group until the paper's implementation took it from its tree.
+/// Packets after the last one of the highest group until the paper's implementation removed it from its tree.
 const LATE_PACKETS: u32 = 50;
 
 /// The responses of the highest group: while there are any, the second group's weight is 1.

@@ -1,9 +1,9 @@
-//! `random:SEED`: whole responses in an order that a seed decides: the yardstick for schemes that know something.
+//! `random:SEED`: whole responses in an order that a seed determines: a yardstick for schemes that use information.
 //!
-//! Source: none; each request draws a number from `SplitMix64` (Steele et al., OOPSLA 2014), the lowest goes
-//! first, and of equal ones the lower stream ID. Where the page is known, it is mixed into the seed: otherwise the first
-//! request of each page would draw the same number, and one seed would be one order of all pages. A client draws the same numbers and inserts each request exclusively
-//! after the one with the next lower number. Order with seed 1: `ssIIIhhhiiiffcc`.
+//! Source: none; each request gets a number from `SplitMix64` (Steele et al., OOPSLA 2014); the lowest goes first, and among equal ones the
+//! lower stream ID. If the page is known, it is mixed into the seed; otherwise the first request of each page would get the same number,
+//! and one seed would give all pages the same order. A client uses the same numbers and inserts each request exclusively after the one with
+//! the next lower number. Order with seed 1: `ssIIIhhhiiiffcc`.
 
 use super::halves::in_line;
 use crate::random::SplitMix64;

@@ -1,17 +1,17 @@
 //! `rfc9218`: Extensible Priorities, eight strict urgencies, incremental or not.
 //!
-//! Source: RFC 9218, section 10. A lower urgency goes first, strictly. Within one, responses that are not
-//! incremental go first, one after another by stream ID, then the incremental ones share: the RFC leaves the
-//! mix open, and this is what Cloudflare's quiche and LSQUIC do. Without a signal a response is placed by what
-//! the recorded browser said of the resource, otherwise as Chrome signals its kind (of 2023, from public
-//! captures); without knowledge by the RFC's default, urgency 3, not incremental. Order: `ccffhhhssiIiIiI`.
+//! Source: RFC 9218, section 10. A lower urgency strictly goes first. Within one, non-incremental responses go first, one after
+//! another by stream ID, then the incremental ones share: the RFC leaves the mix open, and Cloudflare's quiche and LSQUIC do the
+//! same. Without a signal, a response is placed by the recorded browser's signal for the resource, otherwise by Chrome's signal for
+//! its kind (of 2023, from public captures), and without either by the RFC's default, urgency 3, not incremental. Order:
+//! `ccffhhhssiIiIiI`.
 
 use super::halves::{ByWord, by_word};
 use crate::{Element, Kind, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Two groups an urgency, as a `priority` field writes them: `u=2`, `u=2, i`.
+/// Two groups for each urgency, named as in a `priority` field: `u=2`, `u=2, i`.
 pub(super) fn group_name(id: u64) -> String {
     let incremental = if id % 2 == 1 { ", i" } else { "" };
     format!("u={}{incremental}", id / 2)
@@ -45,21 +45,21 @@ pub(super) fn scheme() -> Scheme {
 
 const BACKGROUND: u8 = 7;
 
-/// How responses of one urgency that are incremental and that are not go together: the RFC leaves it open.
+/// The order of incremental and non-incremental responses of one urgency, which the RFC leaves open.
 #[derive(Clone, Copy)]
 enum Rule {
-    /// Those that are not, one after another; then the others share (quiche, LSQUIC).
+    /// Non-incremental responses first, one after another; then the others share (quiche, LSQUIC).
     WholeFirst,
     /// As `WholeFirst`, but the first packet of an incremental response goes in turn with the whole ones (h2o).
     FirstPacketInTurn,
-    /// One queue by cycle, then ID: only who is incremental moves to a later cycle with what it sends (nghttp3).
+    /// One queue by cycle, then ID: only incremental responses move to later cycles as they send (nghttp3).
     Cycles,
-    /// A queue by ID of those that are not, and a ring of those that are, take turns (quic-go, which keeps
-    /// both for each urgency; that they take turns packet by packet is our reading).
+    /// A queue of non-incremental responses by ID alternates with a ring of incremental ones (quic-go, which keeps both for each
+    /// urgency; that they alternate packet by packet is our interpretation).
     Alternate,
 }
 
-/// Bytes that move an incremental response of nghttp3 on by a cycle.
+/// Bytes after which an incremental response of nghttp3 moves to the next cycle.
 const CYCLE_BYTES: u64 = 800;
 
 struct Extensible {
@@ -77,8 +77,8 @@ struct Response {
     has_sent: bool,
 }
 
-/// The urgency that a response has where nobody says otherwise, and whether it is incremental: as the recorded browser signalled the
-/// resource, or what Chrome says of its kind.
+/// The default urgency of a response, and whether it is incremental: the recorded browser's signal for the resource, or Chrome's for
+/// its kind.
 pub fn priority(resource: &Resource) -> (u8, bool) {
     resource.browser.unwrap_or(match resource.kind {
         Kind::Html => (0, true),
@@ -131,7 +131,7 @@ impl Extensible {
         tree.put(Element::Stream(stream), place);
     }
 
-    /// Whether nobody else of its urgency is open.
+    /// Whether no other response of its urgency is open.
     fn is_alone(&self, stream: StreamId, urgency: u8) -> bool {
         let of_urgency = (urgency, 0, StreamId(0))..=(urgency, u64::MAX, StreamId(u64::MAX));
         !self.queues.range(of_urgency).take(2).any(|(_, _, it)| *it != stream)

@@ -1,6 +1,7 @@
-//! `rr`: fully fair round robin, each response an equal share (Edge; HTTP/2's default when nobody signals).
+//! `rr`: fully fair round robin; each response gets an equal share (Edge; HTTP/2's default without
+//! signals).
 //!
-//! Source: the paper, Table 1. Clients say nothing, as Edge did: a server without signals shares. Order:
+//! Source: the paper, Table 1. Clients send no signals, like Edge: a server without signals shares. Order:
 //! `hicIsfhicIsfhiI`.
 
 use super::PAPER;

@@ -1,11 +1,10 @@
-//! `s+` (Serial+): what blocks rendering goes one after another, then scripts and fetches do, and the rest
-//! shares what is left as in `firefox`.
+//! `s+` (Serial+): render-blocking resources go one after another, then scripts and fetches do, and the rest shares the
+//! remaining bandwidth as in `firefox`.
 //!
-//! Source: Wijnants et al., WWW 2018; the paper, Table 1. HIGH weighs 256; MEDIUM 256, but 1 while a
-//! response is in HIGH; LOW 1, with Firefox's groups below it. The paper's implementation left the weights
-//! within LOW at 16 and gave MEDIUM its weight back half a second late; here both are as described. A client signals as in
-//! `p+`, with one line of requests in HIGH and one in MEDIUM.
-//! Order: `ccssfhiIfhiIhiI`.
+//! Source: Wijnants et al., WWW 2018; the paper, Table 1. HIGH weighs 256; MEDIUM 256, but 1 while a response is in HIGH;
+//! LOW 1, with Firefox's groups below it. The paper's implementation left the weights within LOW at 16 and restored
+//! MEDIUM's weight half a second late; here both follow the description. A client signals as in `p+`, with one line of
+//! requests in HIGH and one in MEDIUM. Order: `ccssfhiIfhiIhiI`.
 
 use super::parallel_plus::{Groups, HIGH, LOW, QUICKER, Restore, SECOND, halves};
 use super::{WIJNANTS, firefox, nth_name};

@@ -1,9 +1,9 @@
 //! `spdy`: eight levels of strict priorities, in order of request within each.
 //!
-//! Source: SPDY as the paper has it, section 3.3: "eight levels of strict priorities", of which it calls
+//! Source: SPDY as described in the paper, section 3.3: "eight levels of strict priorities"; it calls
 //! Chrome's behaviour the sequential version and `spdyrr` the round robin one. The level is the browser's
-//! urgency when it is known (RFC 9218 took SPDY's eight levels over), otherwise the class of `dfifo`, which
-//! uses the first five. Order: `hhhccffiiiIIIss`.
+//! urgency if known (RFC 9218 adopted SPDY's eight levels), otherwise the class of `dfifo`, which uses the
+//! first five. Order: `hhhccffiiiIIIss`.
 
 use super::halves::{Arrivals, by_word_alone};
 use super::{PAPER, dfifo};

@@ -1,7 +1,7 @@
 //! `spdyrr`: SPDY's strict levels with round robin within each: the sharing counterpart of `dfifo`.
 //!
-//! Source: the paper, Table 1 and section 3.3. The paper says "wrr" within a level and its implementation
-//! weighs all alike; so does this one. Order: `hcfhcfhiIsiIsiI`.
+//! Source: the paper, Table 1 and section 3.3. The paper states "wrr" within a level, but its
+//! implementation uses equal weights, and so does this one. Order: `hcfhcfhiIsiIsiI`.
 
 use super::halves::{Arrivals, by_word_alone};
 use super::{PAPER, dfifo};
@@ -23,7 +23,7 @@ pub(super) fn scheme() -> Scheme {
 /// The lowest of the five levels.
 const LAST_LEVEL: u16 = 4;
 
-/// The level in the bucket byte's priority, 4 the highest; concurrency 1: shared.
+/// The level as the bucket byte's priority, 4 the highest; concurrency 1: shared.
 fn byte(resource: &Resource) -> u8 {
     let priority = u8::try_from(LAST_LEVEL - dfifo::class(resource)).unwrap_or(0);
     priority << 2 | 1

@@ -1,7 +1,8 @@
-//! `srpt`: shortest remaining first. The response with the fewest bytes left goes, and one that becomes shorter interrupts.
+//! `srpt`: shortest remaining first. The response with the fewest remaining bytes goes, and one that becomes shorter
+//! interrupts.
 //!
-//! Source: Schrage, Operations Research 16 (1968): it minimizes the mean completion time. Responses of
-//! unknown length go last, in order of request; so do those that sent more than was announced. Clients cannot signal it: they
+//! Source: Schrage, Operations Research 16 (1968): it minimizes the mean completion time. Responses of unknown length go
+//! last, in order of request, and so do those that exceed their announced length. Clients cannot signal it, because they
 //! learn the length with the response. Order: `ccssffhhhiiiIII`.
 
 use super::halves::Arrivals;
@@ -16,7 +17,8 @@ pub(super) fn scheme() -> Scheme {
             "Shortest remaining first, by bytes left; of unknown length last",
             "Schrage, A Proof of the Optimality of the Shortest Remaining Processing Time Discipline, 1968",
             |_, _| {
-                let cause = "a client does not know at a request how long the response is";
+                let cause =
+                    "a client does not know when it makes a request how long the response is";
                 Ok(Halves::of_server(cause, Shortest::default()))
             },
         )

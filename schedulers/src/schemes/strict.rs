@@ -1,9 +1,10 @@
-//! `strict`: Ian Swett's strict priorities: siblings have a priority and a weight, the higher priority goes first.
+//! `strict`: Ian Swett's strict priorities: siblings have a priority and a weight, and the higher priority goes
+//! first.
 //!
-//! Source: the paper, section 3.3 (github.com/quicwg/base-drafts/pull/2700). Streams depend on placeholders
-//! only. With Meenan's classes it functions as `bucket` does, as the paper says, but in a tree: a placeholder
-//! for each priority; in it streams of their own in sequence, before one placeholder for those that share in
-//! sequence and one for those that share. Order: `ccfIfIIhihihiss`.
+//! Source: the paper, section 3.3 (github.com/quicwg/base-drafts/pull/2700). Streams depend only on placeholders.
+//! With Meenan's classes it works like `bucket`, as the paper states, but in a tree: a placeholder for each
+//! priority, with the exclusive streams in sequence, before one placeholder for shared sequential streams and one
+//! for shared streams. Order: `ccfIfIIhihihiss`.
 
 use super::halves::{Arrivals, by_word_alone};
 use super::{PAPER, bucket};

@@ -1,10 +1,10 @@
-//! `tree`: HTTP/3's dependency tree as the client says, by the rules of draft 22.
+//! `tree`: HTTP/3's dependency tree as the client signals it, by the rules of draft 22.
 //!
-//! Source: draft-ietf-quic-http-22; the paper, sections 2.2 and 3, Figures 2 to 6. A stream that nobody prioritized
-//! is a child of the *orphan placeholder*, whose children send only if nobody else below the root can. A node that a
-//! signal names and that is not in the tree yet is made with defaults; a parent that has left the tree
-//! stands for the orphan placeholder. The rest is RFC 7540, section 5.3: exclusive insertion, moves below a
-//! descendant, weights that the children of a closed stream inherit. Order (nobody signals): `hicIsfhicIsfhiI`.
+//! Source: draft-ietf-quic-http-22; the paper, sections 2.2 and 3, Figures 2 to 6. An unprioritized stream is a child
+//! of the *orphan placeholder*, whose children send only if nothing else below the root can. A signal creates unknown
+//! nodes with defaults; a parent that has left the tree stands for the orphan placeholder. The rest is RFC 7540,
+//! section 5.3: exclusive insertion, moves below a descendant, weights that the children of a closed stream inherit.
+//! Order (without signals): `hicIsfhicIsfhiI`.
 
 use super::dependencies::Named;
 use super::firefox::{self, Firefox};
@@ -47,7 +47,7 @@ fn group_name(id: u64) -> Option<String> {
     firefox::group_name(id)
 }
 
-/// The orphan placeholder. No client can name it: IDs on the wire end at 2^62.
+/// The orphan placeholder. Clients cannot name it, because IDs on the wire end at 2^62.
 const ORPHANS: Element = Element::Placeholder(u64::MAX);
 
 #[derive(Default)]
@@ -56,7 +56,7 @@ struct ObeyTree {
 }
 
 impl ObeyTree {
-    /// Sees that `element` is in the tree, if it may be: makes what is named before its time.
+    /// Ensures that `element` is in the tree, if it may be: creates nodes that are named early.
     fn make(&mut self, tree: &mut Tree, element: Element) -> bool {
         if tree.contains(element) {
             return element != ORPHANS;
@@ -93,7 +93,7 @@ impl ServerHalf for ObeyTree {
         let place = Place::below(parent).weight(weight);
         tree.put(element, place.exclusive(exclusive && parent != ORPHANS));
         if exclusive && parent == Element::Root {
-            // It is not part of the tree that the client knows.
+            // It is not part of the client's tree.
             tree.put(ORPHANS, Place::DEFAULT.rank(Rank::level(1)));
         }
     }
@@ -102,8 +102,8 @@ impl ServerHalf for ObeyTree {
     }
 }
 
-/// The rules before draft 22, and HTTP/2's: a stream without a priority, or whose parent is not in the tree, is a child
-/// of the root (the paper, Figures 3 and 5).
+/// The rules before draft 22, and HTTP/2's: a stream without a priority, or with a parent that is not in the tree, is a
+/// child of the root (the paper, Figures 3 and 5).
 struct Draft20;
 
 impl ServerHalf for Draft20 {

@@ -1,9 +1,9 @@
-//! `weighted-incremental[:ALPHA[:RHO]]`: everybody shares, the urgent more than the others.
+//! `weighted-incremental[:ALPHA[:RHO]]`: all responses share, and urgent ones get more.
 //!
-//! Source: Gupta and Bartos, 2024: response i of n gets a share `a/(u_i + r) + (1 - a)/n` of the connection,
-//! with its urgency `u_i`. Here the first term is normalized over all n, so that the shares sum to 1. ALPHA = 0
-//! is round robin, RHO evens the urgencies out. The paper's values are not public in its abstract: the defaults are
-//! 0.8 and 1. Responses of one urgency share a group, so that a change of n weighs eight groups anew.
+//! Source: Gupta and Bartos, 2024: response i of n gets a share `a/(u_i + r) + (1 - a)/n` of the connection, with
+//! its urgency `u_i`. Here the first term is normalized over all n, so that the shares sum to 1. ALPHA = 0 is round
+//! robin; RHO reduces the effect of urgencies. The paper's abstract does not give its values; the defaults are 0.8
+//! and 1. Responses of one urgency share a group, so that a change of n changes the weights of only eight groups.
 //! Order: `hcifhcIfshiIsiI`.
 
 use super::halves::{ByWord, by_word};
@@ -37,7 +37,7 @@ pub(super) fn scheme() -> Scheme {
     }
 }
 
-/// Gupta and Bartos, where this and `mixed` come from.
+/// Gupta and Bartos, the source of this scheme and `mixed`.
 pub(super) const GUPTA_BARTOS: &str = "Gupta and Bartos, HTTP/3 and Extensible Prioritization, arXiv 2403.04074, 2404.13460, 2404.17439, 2024";
 
 const URGENCIES: usize = 8;

@@ -1,4 +1,4 @@
-//! `wrr`: weighted round robin, shares by the kind of the resource (Safari before HTTP/3).
+//! `wrr`: weighted round robin; shares depend on the kind of the resource (Safari before HTTP/3).
 //!
 //! Source: the paper, Table 1; weights of its implementation. Order: `hchchsfsiIfiIiI`.
 

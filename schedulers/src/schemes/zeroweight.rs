@@ -1,9 +1,9 @@
-//! `zeroweight`: HTTP/2's tree with weights 0 to 255, of which the outermost are sequential.
+//! `zeroweight`: HTTP/2's tree with weights 0 to 255; the two extremes are sequential.
 //!
-//! Source: the paper, section 3.3 and Figure 10. Weight 255 goes first, one after another by lowest stream
-//! ID; 254 to 1 share by weight; 0 goes last, one after another. In the paper's implementation a packet of
-//! weight 0 stopped the clock of the others for good; here it goes on. As there, the three classes have one
-//! clock: of two who wait while the document is sent the one who came first is ahead. Order: `hhhccsfsIfIIiii`.
+//! Source: the paper, section 3.3 and Figure 10. Weight 255 goes first, one after another by lowest stream ID;
+//! 254 to 1 share by weight; 0 goes last, one after another. In the paper's implementation, a packet of weight
+//! 0 stopped the others' clock for good; here it continues. As there, the three classes share one clock: of two
+//! responses that wait while the document is sent, the earlier one is ahead. Order: `hhhccsfsIfIIiii`.
 
 use super::PAPER;
 use super::halves::{ByWord, by_word};

@@ -1,9 +1,9 @@
-//! Chains: runs of nodes that are each the only child of the one above.
+//! Chains: sequences of nodes, each of which is the only child of the preceding one.
 //!
-//! In a chain nobody shares with anybody, so that its links need no queues and no virtual time: a decision
-//! steps over a chain as over one node, however long it is. That keeps an obeyed chain of exclusive
-//! dependencies as cheap as a list. Only the top of a chain has siblings, only the bottom has more than
-//! one child, and the root is in no chain with others. Making and breaking a chain costs its shorter part.
+//! Nothing is shared within a chain, so its links need no queues and no virtual time: a decision skips a chain in
+//! one step, however long it is. So a chain of exclusive dependencies is as cheap as a list. Only the top of a
+//! chain has siblings, only the bottom has more than one child, and the root is in no chain with others. Making
+//! and breaking a chain costs its shorter part.
 
 use super::Tree;
 use super::node::{Key, Node, ROOT, duration};
@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 pub(super) struct Chain {
     pub(super) top: Key,
     pub(super) bottom: Key,
-    /// The links that are ready, by position; not kept for a chain of one.
+    /// The ready links, by position; not kept for a chain of one.
     ready: BTreeMap<i64, Key>,
-    /// Links below the top that still have time to settle with siblings who left, by position.
+    /// Links below the top with unsettled time from former siblings, by position.
     unsettled: BTreeMap<i64, Key>,
 }
 
@@ -31,7 +31,7 @@ impl Tree {
         &self.chains[self.nodes[key].chain]
     }
 
-    /// The ready link of a chain that goes before the others.
+    /// The ready link of a chain that precedes the others.
     pub(super) fn first_ready(&self, chain: &Chain) -> Option<Key> {
         if chain.top == chain.bottom {
             return self.nodes[chain.top].ready.then_some(chain.top);
@@ -39,7 +39,7 @@ impl Tree {
         chain.ready.first_key_value().map(|(_, key)| *key)
     }
 
-    /// Whether a link is ready, or somebody waits below the bottom.
+    /// Whether a link is ready, or a node waits below the bottom.
     pub(super) fn is_active(&self, chain: &Chain) -> bool {
         self.first_ready(chain).is_some() || !self.nodes[chain.bottom].busy.is_empty()
     }
@@ -75,7 +75,7 @@ impl Tree {
 
     /// Makes the only child of a node, the top of its own chain, a link of the node's.
     ///
-    /// It waits no longer among siblings, as it has none. What it was ahead of them is settled when it sends next.
+    /// It no longer waits among siblings, because it has none. Its lead over them is settled when it sends next.
     pub(super) fn join(&mut self, child: Key) {
         let parent = self.nodes[child].parent;
         let (upper, lower) = (self.nodes[parent].chain, self.nodes[child].chain);
@@ -147,7 +147,7 @@ impl Tree {
         }
     }
 
-    /// Breaks a chain above a link, which becomes the top of its own. Neither part's activity is looked at.
+    /// Breaks a chain above a link, which becomes the top of a new one. Does not update either part's activity.
     pub(super) fn split_above(&mut self, key: Key) {
         let whole = self.nodes[key].chain;
         let Chain { top, bottom, .. } = self.chains[whole];
@@ -171,7 +171,7 @@ impl Tree {
         }
     }
 
-    /// Charges the links that still have time to settle, from the top down to `key`. Each settles once.
+    /// Charges the links with unsettled time, from the top down to `key`. Each is settled once.
     pub(super) fn settle(&mut self, key: Key, bytes: u64) {
         let Node { chain, position, .. } = self.nodes[key];
         if self.chains[chain].unsettled.is_empty() {

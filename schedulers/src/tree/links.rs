@@ -6,7 +6,7 @@ use super::place::{Place, Rank};
 use crate::Element;
 
 impl Tree {
-    /// Makes a node that is linked nowhere.
+    /// Makes an unlinked node.
     pub(super) fn insert(&mut self, element: Element) -> Key {
         let key = self.free.pop().unwrap_or(self.nodes.len());
         let chain = self.make_chain(key);
@@ -20,7 +20,7 @@ impl Tree {
         key
     }
 
-    /// Puts a node that is in the tree at `place` below `parent`.
+    /// Puts a node of the tree at `place` below `parent`.
     pub(super) fn move_to(&mut self, key: Key, parent: Key, place: Place) {
         let present = self.nodes[key].parent;
         if present == parent && self.nodes[key].rank == place.rank {
@@ -61,20 +61,21 @@ impl Tree {
         let (start, after, waiting) = (node.start, node.turn(), node.waiting);
         let group = self.group(key);
         if waiting && after != before {
-            // In this order, so that a map of one keeps its allocation. Who was picked is the first.
+            // In this order, so that a map of one entry keeps its allocation. The picked node is the first.
             group.waiting.insert(after, key);
             match group.waiting.first_entry() {
                 Some(first) if *first.key() == before => drop(first.remove()),
                 _ => drop(group.waiting.remove(&before)),
             }
         }
-        // Time does not pass the next turn, even if somebody sent out of turn or a lot at once.
+        // Time does not pass the next turn, even after sending out of turn or many bytes at once.
         let next = group.waiting.first_key_value().map_or(start, |((finish, _), _)| *finish);
         let now = group.now.max(start.min(next));
         self.set_now(key, now);
     }
 
-    /// Lets a chain's top wait for its turn if it is active, and those above it for that, and nobody else.
+    /// Lets a chain's top wait for its turn if it is active, updates its ancestors accordingly, and changes
+    /// nothing else.
     pub(super) fn refresh(&mut self, chain: usize) {
         let mut chain = &self.chains[chain];
         while chain.top != ROOT {
@@ -113,7 +114,7 @@ impl Tree {
         }
     }
 
-    /// Links a node that is linked nowhere, and is the top of its chain; it starts at the present of its siblings.
+    /// Links an unlinked node, the top of its chain; it starts at its siblings' present time.
     pub(super) fn attach(&mut self, key: Key, parent: Key, rank: Rank, weight: u16) {
         let only = self.nodes[parent].children.first().copied();
         let siblings = self.nodes[parent].children.len();
@@ -136,7 +137,7 @@ impl Tree {
         self.refresh(self.nodes[key].chain);
     }
 
-    /// Unlinks a node from its parent; it keeps what is below it.
+    /// Unlinks a node from its parent; it keeps its subtree.
     pub(super) fn detach(&mut self, key: Key) {
         let Node { parent, rank, .. } = self.nodes[key];
         if self.chain_of(key).top != key {
@@ -168,7 +169,7 @@ impl Tree {
         self.attach(key, parent, rank, weight);
     }
 
-    /// Gives a node a new weight. What it is ahead or behind stays the same number of bytes.
+    /// Changes a node's weight. Its lead or lag stays the same number of bytes.
     fn reweigh(&mut self, key: Key, weight: u16) {
         let waiting = self.nodes[key].waiting;
         if waiting {

@@ -1,5 +1,5 @@
-//! Hashes for the names of nodes. They are looked up for each packet, and the transport limits which a client can name: it gains nothing
-//! by names whose hashes are alike.
+//! Hashes for the names of nodes, which are looked up for each packet. The transport limits which names a client can use, so it
+//! gains nothing from names with colliding hashes.
 
 use std::hash::Hasher;
 
@@ -9,7 +9,7 @@ pub(super) struct Mix(u64);
 
 impl Hasher for Mix {
     fn finish(&self) -> u64 {
-        // A product's upper bits depend on all of its number; a map uses the lower ones first.
+        // A product's upper bits depend on all bits of its number; a map uses the lower ones first.
         self.0.rotate_left(26)
     }
 

@@ -1,18 +1,17 @@
-//! The ranked, weighted dependency tree that every scheme places its streams in.
+//! The ranked, weighted dependency tree in which every scheme places its streams.
 //!
 //! It is HTTP/2's tree (RFC 7540, section 5.3) with one addition, the [`Rank`]. Three rules give the order:
 //! 1. a node goes before its children;
 //! 2. among siblings the lowest rank goes first, strictly;
-//! 3. siblings of equal rank share by weight: next is the one whose packet would *finish* first in
-//!    virtual time, and of two that tie the one with the lower ID.
+//! 3. siblings of equal rank share by weight: next is the one whose packet would *finish* first in virtual time, and of two
+//!    that tie the one with the lower ID.
 //!
-//! Virtual time passes with real bytes: a byte of a node of weight `w` takes `1/w`. It is an integer, so
-//! two machines give the same order. A node that joins its siblings late starts at their present time,
-//! without credit for the time before. A node without anything to send is transparent: its turn is its
-//! children's.
+//! Virtual time passes with real bytes: a byte of a node of weight `w` takes `1/w`. It is an integer, so two machines give the
+//! same order. A node that joins its siblings late starts at their present time, without credit for the time before. A node
+//! with nothing to send is transparent: its children get its turn.
 //!
-//! Every operation costs O(depth x log siblings), where a chain of only children counts as one node
-//! (`chains.rs`); `put` with `exclusive` and `remove` also pay for each node that they move.
+//! Every operation costs O(depth x log siblings), where a chain of only children counts as one node (`chains.rs`); `put` with
+//! `exclusive` and `remove` also cost time for each node that they move.
 
 mod chains;
 mod links;
@@ -31,14 +30,15 @@ pub use snapshot::{Snapshot, SnapshotNode};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-/// The tree of one connection. Total: any call in any order has a meaning.
+/// The tree of one connection. It is total: any call in any order has a defined effect.
 ///
-/// It has many methods, because nodes, chains and queues name each other by index, so that a change of one changes all of them.
+/// It has many methods, because nodes, chains and queues refer to each other by index, so that changing one changes all of
+/// them.
 #[derive(Debug, Clone)]
 pub struct Tree {
-    /// The root first, then the others where there was room.
+    /// The root first, then the others in free slots.
     nodes: Vec<Node>,
-    /// Only looked into, never walked through, so that no order depends on hashes.
+    /// Only used for look-ups, never iterated, so that no order depends on hashes.
     keys: HashMap<Element, Key, BuildHasherDefault<Mix>>,
     placeholders: usize,
     free: Vec<Key>,
@@ -53,7 +53,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// A tree of nothing but its root.
+    /// A tree with only its root.
     pub fn new() -> Self {
         Self {
             nodes: vec![Node::new(Element::Root, 0)],
@@ -70,7 +70,7 @@ impl Tree {
         self.keys.contains_key(&element)
     }
 
-    /// The node above `element`; `None` for the root, and for an element that is not in the tree.
+    /// The parent of `element`; `None` for the root, and for an element that is not in the tree.
     pub(crate) fn parent(&self, element: Element) -> Option<Element> {
         let key = *self.keys.get(&element)?;
         (key != ROOT).then(|| self.nodes[self.nodes[key].parent].element)
@@ -81,11 +81,11 @@ impl Tree {
         self.placeholders
     }
 
-    /// Puts `element` in its place, or moves it there with all that is below it.
+    /// Puts `element` in its place, or moves it there with its subtree.
     ///
-    /// A parent that is not in the tree, or that is the element itself, stands for the root. A parent below
-    /// the element first takes the element's present place (RFC 7540, section 5.3.3). In a new place the
-    /// element starts level with its siblings; with only a new weight it keeps its turn.
+    /// A parent that is not in the tree, or that is the element itself, is replaced by the root. A parent below the element
+    /// first takes the element's present place (RFC 7540, section 5.3.3). In a new place, the element starts level with its
+    /// siblings; if only its weight changes, it keeps its turn.
     pub fn put(&mut self, element: Element, place: Place) {
         if element == Element::Root {
             return;
@@ -112,17 +112,15 @@ impl Tree {
 
     /// Gives all children of `element` one virtual time, whatever their ranks.
     ///
-    /// Without it each rank has its own, which rests while lower ranks send. With it the present is the
-    /// last sender's, so the first of two that wait behind lower ranks is ahead. To be
-    /// called before the element has children.
+    /// By default each rank has its own time, which stops while lower ranks send. With this, the present is the last sender's,
+    /// so the first of two that wait behind lower ranks is ahead. Call it before the element has children.
     pub fn keep_common_time(&mut self, element: Element) {
         if let Some(&key) = self.keys.get(&element) {
             self.nodes[key].common_now = Some(0);
         }
     }
 
-    /// Takes `element` out. Its children take its rank and share its weight in proportion to their own
-    /// (RFC 7540, section 5.3.4).
+    /// Removes `element`. Its children take its rank and share its weight in proportion to their own (RFC 7540, section 5.3.4).
     pub fn remove(&mut self, element: Element) {
         if element == Element::Root || !self.contains(element) {
             return;
@@ -149,15 +147,14 @@ impl Tree {
         }
     }
 
-    /// Nothing but the root is left. Its clock goes on; the memory of the others goes back, because connections are idle for
-    /// most of their time.
+    /// Only the root is left. Its clock continues; the memory of the others is freed, because connections are mostly idle.
     fn rest(&mut self) {
         let common_now = self.nodes[ROOT].common_now;
         *self = Self::new();
         self.nodes[ROOT].common_now = common_now;
     }
 
-    /// Whether `element` has bytes that may go. An element that is not in the tree stays out of it.
+    /// Sets whether `element` has bytes that may be sent. An element that is not in the tree is not added.
     pub fn set_ready(&mut self, element: Element, ready: bool) {
         let Some(&key) = self.keys.get(&element) else { return };
         self.mark(key, ready && matches!(element, Element::Stream(_)));

@@ -4,7 +4,7 @@ use super::place::Rank;
 use crate::Element;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes by which one looks ahead to tell whose packet would finish first: a packet of the paper.
+/// The bytes by which the finish of the next packet is predicted: a packet of the paper.
 const PACKET_BYTES: u64 = 1400;
 
 /// Virtual time of one byte at weight 1. It makes the rounding of `1/w` less than a millionth.
@@ -21,20 +21,21 @@ pub(super) struct Node {
     pub(super) parent: Key,
     pub(super) rank: Rank,
     pub(super) weight: u16,
-    /// It has bytes and they may go. Only a stream ever is.
+    /// It has bytes that may be sent. Only streams are ever ready.
     pub(super) ready: bool,
-    /// It waits among its siblings, since it or a node below it is ready. Only the top of a chain ever does.
+    /// It waits among its siblings, because it or a node below it is ready. Only the top of a chain ever
+    /// waits.
     pub(super) waiting: bool,
     /// Virtual time at which its next packet starts.
     pub(super) start: u128,
     pub(super) children: BTreeSet<Key>,
     pub(super) groups: BTreeMap<Rank, Group>,
     pub(super) busy: BTreeSet<Rank>,
-    /// The present of all its children, where each starts at the present of the last sender.
+    /// The present of all its children, if each starts at the present of the last sender.
     pub(super) common_now: Option<u128>,
-    /// The chain that it is a link of.
+    /// Its chain.
     pub(super) chain: usize,
-    /// Its place in the chain: one more than that of its parent.
+    /// Its position in the chain: its parent's plus one.
     pub(super) position: i64,
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Node {
 pub(super) struct Group {
     /// Children that wait, by the virtual time at which their next packet would finish.
     pub(super) waiting: BTreeMap<(u128, Element), Key>,
-    /// All children of this rank, waiting or not. The group, and with it its clock, goes with the last.
+    /// All children of this rank, waiting or not. The group and its clock are dropped with the last.
     pub(super) members: usize,
     /// Present virtual time. It never goes back.
     pub(super) now: u128,
@@ -73,7 +74,7 @@ impl Node {
     }
 }
 
-/// Virtual time that `bytes` take at `weight`.
+/// The virtual time of `bytes` at `weight`.
 pub(super) fn duration(bytes: u64, weight: u16) -> u128 {
     u128::from(bytes) * BYTE_AT_WEIGHT_ONE / u128::from(weight)
 }

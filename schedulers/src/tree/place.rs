@@ -1,10 +1,10 @@
-//! Where a node stands: its parent, its rank and weight among its siblings.
+//! The place of a node: its parent, and its rank and weight among its siblings.
 
 use crate::Element;
 
 pub(super) const MAX_WEIGHT: u16 = 256;
 
-/// The place of a node among its siblings when they do not share: the lowest goes first, strictly.
+/// The place of a node among siblings that do not share: the lowest strictly goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Rank {
     pub(super) level: u16,
@@ -14,7 +14,7 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// The rank of those that simply share.
+    /// The rank of nodes that share.
     pub const EQUAL: Self = Self { level: 0, order: 0, then: 0 };
 
     /// Streams of one level share; a lower level goes first.

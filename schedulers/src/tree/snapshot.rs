@@ -1,11 +1,11 @@
-//! The tree at an instant, to be looked at.
+//! The tree at an instant, for inspection.
 
 use super::Tree;
 use super::node::{Key, ROOT};
 use crate::Element;
 use std::fmt;
 
-/// A tree at an instant: plain data, to be drawn or written by the caller.
+/// A tree at an instant: plain data, for drawing or writing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
     /// All nodes, the root first, each before its children; children by rank, then by name.
@@ -17,23 +17,23 @@ pub struct Snapshot {
 pub struct SnapshotNode {
     /// Its name.
     pub element: Element,
-    /// The node that it is a child of; the root is its own.
+    /// Its parent; the root is its own parent.
     pub parent: Element,
     /// Steps from the root.
     pub depth: usize,
-    /// The level of its rank: lower goes first, strictly.
+    /// The level of its rank: lower ones strictly go first.
     pub level: u16,
-    /// The order within the level: lower goes first, strictly.
+    /// The order within the level: lower ones strictly go first.
     pub order: u64,
     /// 1 to 256.
     pub weight: u16,
-    /// It has bytes that may go.
+    /// It has bytes that may be sent.
     pub ready: bool,
     /// It or a node below it is ready.
     pub active: bool,
-    /// The part of the connection, 0 to 1, that it and all below it get if everything stays as it is.
+    /// The share of the connection, 0 to 1, that its subtree gets if nothing changes.
     pub share: f64,
-    /// The part of the connection, 0 to 1, that its own bytes get.
+    /// The share of the connection, 0 to 1, for its own bytes.
     pub own_share: f64,
 }
 
@@ -83,7 +83,7 @@ impl Tree {
         children
     }
 
-    /// For each node whether it or one below it is ready.
+    /// For each node, whether it or one below it is ready.
     fn active_nodes(&self) -> Vec<bool> {
         let mut active = vec![false; self.nodes.len()];
         for (mut key, node) in self.nodes.iter().enumerate() {
@@ -108,10 +108,10 @@ impl fmt::Display for Element {
 }
 
 impl Snapshot {
-    /// As it is displayed, with other names for its elements.
+    /// Its displayed form, with other names for its elements.
     pub fn in_words(&self, name: impl Fn(Element) -> String) -> String {
         let mut text = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         self.write(&mut text, name).ok();
         text
     }
@@ -131,7 +131,7 @@ impl Snapshot {
     }
 }
 
-/// One line a node, indented by its depth: name, weight, and share of the connection.
+/// One line for each node, indented by its depth: name, weight, and share of the connection.
 impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, |element| element.to_string())

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use schedulers::{Kind, Resource};
 
-/// Any kind, with any facts that a page may say of it.
+/// Any kind, with any facts that a page may contain about it.
 pub(crate) fn resource() -> impl Strategy<Value = Resource> {
     use Kind::{Css, Font, Html, Image, Js, Media, Other, Xhr};
     let kind = prop::sample::select(vec![Html, Css, Js, Font, Image, Media, Xhr, Other]);

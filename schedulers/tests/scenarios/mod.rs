@@ -2,7 +2,7 @@
 
 use schedulers::{FACTS, Kind, Resource, Scheduler, Scheme, StreamId};
 
-/// A request: when it comes, in slots; what it is; how many packets its response has.
+/// A request: when it arrives, in slots; its resource; how many packets its response has.
 pub(crate) struct Request {
     pub(crate) slot: u64,
     pub(crate) resource: Resource,

@@ -42,7 +42,7 @@ fn a_fault_names_its_line_its_cause_and_its_remedy() {
         ),
         (
             "[[group]]\nname = \"a\"\nparent = \"b\"\n[[group]]\nname = \"b\"\nparent = \"a\"\n[[place]]",
-            "my.toml: line 6: group `b` must stand in the file before the groups below it; no group is below itself",
+            "my.toml: line 6: group `b` must precede the groups below it in the file; no group is below itself",
         ),
         (
             "[[group]]\nname = \"a\"\nparent = \"a\"\n[[place]]",
@@ -77,7 +77,7 @@ fn a_name_is_plain_and_not_taken() {
     assert_eq!(named("fifo", "replaces_built_in = true\n"), "no fault in fifo");
     assert_eq!(
         named("all", ""),
-        "my.toml: line 2: `all` stands for other schemes; choose another name"
+        "my.toml: line 2: `all` denotes other schemes; choose another name"
     );
     for wrong in ["", "a b", "a@b", "kway:4", "a,b", &"a".repeat(41)] {
         assert!(named(wrong, "").contains("must have 1 to 40 letters"), "{wrong}");

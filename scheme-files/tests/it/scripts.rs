@@ -43,7 +43,8 @@ fn order(scheme: &Scheme) -> String {
     order
 }
 
-/// After a failure, responses go one after another, in the order of their requests, and one warning says so.
+/// After a failure, responses are sent one after another, in the order of their requests, and one warning
+/// reports this.
 const IN_ORDER: &str = "00112233445566778899";
 
 fn fails_with(script: &str, cause: &str) {

@@ -49,7 +49,7 @@ impl Served {
     }
 }
 
-/// Reads what to serve, as far as it can be read, and notes all mistakes.
+/// Reads the configuration as far as it can be read, and records all mistakes.
 pub(super) fn served(arguments: &Arguments, faults: &mut Faults) -> Option<Served> {
     let config = config(arguments, faults)?;
     for warning in &config.warnings {
@@ -83,7 +83,7 @@ pub(super) fn served(arguments: &Arguments, faults: &mut Faults) -> Option<Serve
     let rules = config.routes.into_iter().map(|it| rule(it, &here, &limits, faults)).collect();
     let site = RuledSite::new(site?, rules).directing(config.directives);
     warn_of_absent_files(&site, file);
-    // Directives say nothing to a server that does not use them.
+    // Directives have no effect on a server that does not use them.
     let default_signals = if directed { SignalUse::Override } else { default_signals };
     let negotiated = if chosen { None } else { find_scheme(NEGOTIATED).ok() };
     let signals = config.signals.unwrap_or(default_signals);
@@ -116,7 +116,7 @@ fn warn_of_absent_files(site: &RuledSite, file: Option<&Path>) {
     }
 }
 
-/// The files below a directory, which a flag names, or a file at this line.
+/// The files below a directory that a flag names, or a configuration at this line.
 fn directory(root: &Path, file: Option<&Path>, line: usize) -> Result<Arc<dyn Site>, Failure> {
     let site = DirectorySite::open(root).map_err(|error| match file {
         Some(_) => in_config(file, line, format!("root: {error}")),
@@ -174,7 +174,7 @@ fn in_config(file: Option<&Path>, line: usize, error: impl Display) -> Failure {
 /// Pages whose documents are at different places.
 fn pages(names: &[String], file: Option<&Path>, line: usize) -> Result<Vec<Page>, Failure> {
     let key = if names.len() == 1 { "page" } else { "pages" };
-    let remedy = "a site of your own has root = \"DIR\" or upstream = \"URL\" in its place";
+    let remedy = "your own site has root = \"DIR\" or upstream = \"URL\" in its place";
     let mut pages: Vec<Page> = Vec::new();
     for name in names {
         let page = values::page(name).map_err(|error| match file {
@@ -186,7 +186,7 @@ fn pages(names: &[String], file: Option<&Path>, line: usize) -> Result<Vec<Page>
             let (host, path) = document(&page);
             let other = &other.name;
             return Err(Failure::BadInput(format!(
-                "{name}: its document is at {host}{path}, as that of page `{other}`"
+                "{name}: its document is at {host}{path}, like that of page `{other}`"
             )));
         }
         pages.push(page);
@@ -200,7 +200,7 @@ fn document(page: &Page) -> (&str, &str) {
     (host, page.resources.first().map_or("/", |it| it.url.as_str()))
 }
 
-/// The things that the routes of a configuration refer to.
+/// The files that the routes of a configuration refer to.
 struct Here<'a> {
     pages: &'a [Page],
     catalogue: &'a Catalogue,
@@ -208,7 +208,7 @@ struct Here<'a> {
 }
 
 impl Here<'_> {
-    /// A scheme for the whole server. Of a single page, it may look ahead.
+    /// A scheme for the whole server. If the server has a single page, the scheme may look ahead in it.
     fn scheme(&self, name: &str) -> Result<Scheme, SchemeError> {
         match self.pages {
             [page] => self.catalogue.find_for_page(name).map(|it| it.for_page(&page.graph())),
@@ -217,7 +217,7 @@ impl Here<'_> {
     }
 }
 
-/// A route of the configuration, its backend started.
+/// A route of the configuration, with its backend started.
 fn rule(
     config: ConfigRoute,
     here: &Here<'_>,

@@ -1,4 +1,4 @@
-//! An allowance that is spent at once and refills with time.
+//! An allowance that can be spent at once and refills with time.
 
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,13 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A bucket that is full: with `most`, which refills by `per_second` each second.
+    /// A full bucket: it holds `most` and refills by `per_second` each second.
     pub fn new(most: u32, per_second: u32) -> Self {
         let (most, per_second) = (most.into(), per_second.into());
         Self { most, per_second, left: most, refilled: None }
     }
 
-    /// Takes off `count`. False: less was left.
+    /// Subtracts `count`. Returns `false` if less was left.
     pub fn spend(&mut self, count: u64, now: Instant) -> bool {
         let is_enough = self.has(count, now);
         if is_enough {
@@ -33,8 +33,8 @@ impl Budget {
         self.left >= count as f64
     }
 
-    /// Takes off `count`, although less may be left. How long it takes until that is made up for; `None`: longer than `within`, and
-    /// nothing is taken off.
+    /// Subtracts `count`, even if less is left. Returns how long it takes to make up for that; `None` if this is longer than
+    /// `within`, and then nothing is subtracted.
     pub fn borrow(&mut self, count: u64, within: Duration, now: Instant) -> Option<Duration> {
         self.refill(now);
         let missing = (count as f64 - self.left).max(0.0);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The balance of each row for the connections of a client together, and of all clients.
+/// The balance of each row, for each client's connections together and for all clients.
 #[derive(Debug)]
 pub struct Ledger([Mutex<Entries>; ROW_COUNT]);
 
@@ -18,7 +18,7 @@ pub struct Ledger([Mutex<Entries>; ROW_COUNT]);
 struct Entries {
     /// The rest of a rate. A client with all of it need not be listed.
     left: BTreeMap<Client, Budget>,
-    /// Bytes that clients hold, and all of them.
+    /// Bytes that each client holds, and the total.
     held: BTreeMap<Client, usize>,
     all_held: usize,
 }
@@ -29,14 +29,14 @@ impl Ledger {
         Arc::new(Self(std::array::from_fn(|_| Mutex::default())))
     }
 
-    /// Bytes that all clients hold, beside those that are sure to each connection.
+    /// Bytes that all clients hold, besides those guaranteed to each connection.
     pub fn bytes(&self, charge: Charge) -> usize {
         let entries = self.entries(charge);
         debug_assert_eq!(entries.all_held, entries.held.values().sum::<usize>());
         entries.all_held
     }
 
-    /// Clients of which more is remembered than that they have all of a rate.
+    /// Clients about which more is remembered than that they have all of a rate.
     #[cfg(test)]
     fn clients(&self, charge: Charge) -> usize {
         self.entries(charge).left.len()
@@ -48,7 +48,7 @@ impl Ledger {
 }
 
 impl Entries {
-    /// The budget of a client, which is whole at first.
+    /// A client's budget, which is full at first.
     fn budget(&mut self, client: Client, whole: Budget, now: Instant) -> &mut Budget {
         if self.left.len() >= REMEMBERED_CLIENTS {
             self.left.retain(|_, it| !it.is_whole(now));
@@ -59,8 +59,8 @@ impl Entries {
         self.left.entry(client).or_insert(whole)
     }
 
-    /// Adds to what a client holds, if its share allows it: as much as is free. So one has half of all, and two have a third
-    /// each.
+    /// Adds to what a client holds if its share allows it: as much as is free. So one client can have half of everything, and two a
+    /// third each.
     fn hold(&mut self, client: Client, bytes: usize, all_bytes: usize) -> bool {
         let own = self.held.get(&client).copied().unwrap_or(0) + bytes;
         if own > all_bytes - self.all_held {
@@ -81,7 +81,7 @@ impl Entries {
     }
 }
 
-/// In whose name a connection is charged.
+/// The party that a connection is charged to.
 #[derive(Debug, Clone)]
 pub struct Account {
     ledger: Arc<Ledger>,
@@ -93,7 +93,7 @@ pub struct Account {
 #[derive(Debug, Default)]
 struct Own {
     left: Vec<(Charge, Budget)>,
-    /// Bytes of those that are sure to it.
+    /// Bytes of those that are guaranteed to it.
     held: Vec<(Charge, usize)>,
 }
 
@@ -103,7 +103,7 @@ impl Account {
         Self { ledger: Arc::clone(ledger), client, own: Arc::default() }
     }
 
-    /// Takes `count` off what is left of a rate. False: less was left.
+    /// Subtracts `count` from what is left of a rate. Returns `false` if less was left.
     pub fn spend(&self, charge: Charge, count: u64, limits: &Limits, now: Instant) -> bool {
         self.budget(charge, limits, now, |it| it.spend(count, now))
     }
@@ -113,8 +113,8 @@ impl Account {
         self.budget(charge, limits, now, |it| !it.has(count, now))
     }
 
-    /// Takes `count` off, although less may be left. How long it takes until that is made up for; `None`: longer than `within`, and
-    /// nothing is taken off.
+    /// Subtracts `count`, even if less is left. Returns how long it takes to make up for that; `None` if this is longer than
+    /// `within`, and then nothing is subtracted.
     pub fn borrow(
         &self,
         charge: Charge,
@@ -141,8 +141,8 @@ impl Account {
         take(self.ledger.entries(charge).budget(payer, charge.budget(limits), now))
     }
 
-    /// Takes room in memory, if there is any: what is sure to the connection, whatever others of its address hold, or some of its
-    /// client's part.
+    /// Takes room in memory if there is any: what is guaranteed to the connection, whatever others of its address hold, or some of
+    /// its client's part.
     pub fn hold(&self, charge: Charge, bytes: usize) -> Option<Share> {
         let Limit::Memory { all_bytes, sure_bytes } = charge.row().limit else { return None };
         let is_sure = self.own().hold(charge, bytes, sure_bytes);
@@ -150,7 +150,7 @@ impl Account {
         is_held.then(|| Share { of: self.clone(), charge, bytes, is_sure })
     }
 
-    /// Takes room for a head whose fields have these bytes in their names and values.
+    /// Takes room for a head whose field names and values have these sizes.
     pub fn hold_head(&self, fields: impl Iterator<Item = usize>) -> Option<Held> {
         let bytes = fields.map(|it| HELD_FIELD_BYTES + HELD_COPIES * it).sum();
         Some(Held { share: Some(Arc::new(self.hold(Charge::DecodedHeads, bytes)?)) })
@@ -162,7 +162,7 @@ impl Account {
 }
 
 impl Own {
-    /// The rest of a rate, which is whole at first.
+    /// The rest of a rate, which is full at first.
     fn budget(&mut self, charge: Charge, limits: &Limits) -> &mut Budget {
         let place = self.left.iter().position(|it| it.0 == charge);
         let place = place.unwrap_or_else(|| {
@@ -190,7 +190,7 @@ impl Own {
     }
 }
 
-/// Some bytes of memory, given back when this is dropped.
+/// Some bytes of memory, returned when this is dropped.
 #[derive(Debug)]
 pub struct Share {
     of: Account,
@@ -216,15 +216,15 @@ impl Drop for Share {
     }
 }
 
-/// The share of the memory for decoded heads that a request's fields take, until the last copy of them is gone. It does not
-/// tell requests apart.
+/// The share of the memory for decoded heads that a request's fields take, until their last copy is gone. It does not distinguish
+/// requests.
 #[derive(Debug, Clone, Default)]
 pub struct Held {
     share: Option<Arc<Share>>,
 }
 
 impl Held {
-    /// In whose name it is held.
+    /// The account that holds it.
     pub fn account(&self) -> Option<&Account> {
         self.share.as_ref().map(|it| &it.of)
     }

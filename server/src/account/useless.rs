@@ -1,60 +1,60 @@
-//! How much of what a client sends the server cannot use.
+//! How much of what a client sends is useless to the server.
 //!
-//! Packets cost work, whatever they carry. What a client sends in packets is therefore counted here, beside what of it the server
-//! could read. What the transport holds of it meanwhile is charged apart ([`super::Charge::Pieces`]).
+//! Packets cost work, whatever they carry. So this counts what a client sends in packets, and how much of it the server could
+//! read. What the transport meanwhile holds of it is charged separately ([`super::Charge::Pieces`]).
 
-/// A client's account, in bytes of packets. What it sends is taken off what it has saved, and is a debt beyond that.
+/// A client's account, in bytes of packets. What it sends is subtracted from what it has saved, and is a debt beyond that.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Useless {
     debt: u64,
-    /// The credit beyond the debt. It has a limit, or a client could save for hours and then send pieces.
+    /// The credit beyond the debt. It is limited: otherwise a client could save for hours and then send pieces.
     saved: u64,
-    /// Bytes that arrived since the transport was asked, from the client or not.
+    /// Bytes that arrived since the transport was last asked, whether from the client or not.
     came: u64,
     asked: Transported,
     /// The handshake is complete. Its padded datagrams do not count.
     begun: bool,
 }
 
-/// The transport's count. Datagrams that are not the client's do not count: anybody can send those.
+/// The transport's count. Datagrams that are not the client's do not count, because anyone can send those.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Transported {
     pub(crate) received: u64,
     pub(crate) sent: u64,
 }
 
-/// Bytes that may arrive before a lost packet is repeated. Less is under way until a client has sent much that was read.
+/// Bytes that may arrive before a lost packet is repeated. Less is in flight until a client has sent much that was read.
 pub(super) const LIMIT_BYTES: u64 = 384 << 10;
 
-/// From here on the client is asked to connect anew. A client can reach this without fault, by a body of which each packet
-/// carries a byte or two.
+/// From here on the client is asked to reconnect. A client can reach this through no fault of its own, by a body whose packets
+/// carry a byte or two each.
 const MUCH_BYTES: u64 = LIMIT_BYTES / 2;
 
-/// The credit that a client can save by an upload: as much as flow control lets it send behind a lost packet.
+/// The credit that a client can save by an upload: as much as flow control lets it send after a lost packet.
 const SAVED_BYTES: u64 = 1 << 20;
 
 /// The credit that it can save by anything else.
 const LITTLE_BYTES: u64 = LIMIT_BYTES / 2;
 
-/// In the handshake: a client needs less than ten datagrams, and half of them can be lost a few times. Early data comes on
+/// During the handshake: a client needs fewer than ten datagrams, and half of them can be lost a few times. Early data comes on
 /// top.
 pub(super) const HANDSHAKE_BYTES: u64 = 48 << 10;
 
-/// A client may send a byte for this many bytes that it gets: most clients acknowledge a hundred bytes with two.
+/// A client may send one byte for this many bytes that it receives: most clients acknowledge a hundred bytes with two.
 const SENT_A_BYTE: u64 = 16;
 
-/// It may also send a packet for each that carried a part of a response, because small events are acknowledged one by one, and
-/// for each message of a WebSocket.
+/// It may also send a packet for each packet that carried part of a response, because small events are acknowledged one by one,
+/// and for each WebSocket message.
 const ACKNOWLEDGEMENT_BYTES: u64 = 48;
 
 /// A client may send this many bytes for each that is read.
 const RECEIVED_A_READ_BYTE: u64 = 2;
 
-/// A small request comes in a packet of its own, and its response is acknowledged by another. Without their payload these
-/// have about 80 bytes.
+/// A small request comes in a packet of its own, and another one acknowledges its response. Without their payload these have
+/// about 80 bytes.
 const REQUEST_BYTES: u64 = 80;
 
-/// A client proves a new address by datagrams of at least 1,200 bytes (RFC 9000, 8.2.2), each of which may be sent again.
+/// A client proves a new address with datagrams of at least 1,200 bytes (RFC 9000, 8.2.2), each of which may be sent again.
 const MOVE_BYTES: u64 = 4 * 1200;
 
 /// The verdict about a client.
@@ -66,7 +66,7 @@ pub(crate) enum Measure {
 }
 
 impl Useless {
-    /// A datagram came.
+    /// A datagram arrived.
     pub(crate) fn came(&mut self, bytes: usize) {
         let bytes = bytes as u64;
         self.came += bytes;
@@ -85,29 +85,29 @@ impl Useless {
         self.pay(REQUEST_BYTES, LITTLE_BYTES);
     }
 
-    /// A WebSocket said something, in a datagram of its own.
+    /// A WebSocket message arrived, in a datagram of its own.
     pub(crate) fn said(&mut self) {
         self.pay(ACKNOWLEDGEMENT_BYTES, LITTLE_BYTES);
     }
 
-    /// The client has proven an address at which it never was.
+    /// The client has proven an address where it has never been before.
     pub(crate) fn moved(&mut self) {
         self.pay(MOVE_BYTES, LITTLE_BYTES);
     }
 
-    /// Datagrams with a part of a response went to the client.
+    /// Datagrams with part of a response were sent to the client.
     pub(crate) fn carried(&mut self, datagrams: u64) {
         self.pay(ACKNOWLEDGEMENT_BYTES * datagrams, LITTLE_BYTES);
     }
 
-    /// Pays the debt, and saves the rest up to `most`.
+    /// Pays the debt, and saves the remainder up to `most`.
     fn pay(&mut self, bytes: u64, most: u64) {
         let paid = self.debt.min(bytes);
         self.debt -= paid;
         self.saved = self.saved.max((self.saved + bytes - paid).min(most));
     }
 
-    /// The same before the handshake is complete.
+    /// The same, before the handshake is complete.
     pub(crate) fn measure_of_handshake(
         &self,
         transported: impl FnOnce() -> Transported,
@@ -116,8 +116,8 @@ impl Useless {
         if is_much { Measure::Close } else { Measure::Nothing }
     }
 
-    /// Whether too much of what came is of no use. `unread`: what the server itself may have left unread. The transport is
-    /// asked only where it matters.
+    /// Whether too much of what arrived is useless. `unread`: what the server itself may have left unread. The transport is asked
+    /// only where it matters.
     pub(crate) fn measure(
         &mut self,
         unread: u64,
@@ -147,7 +147,7 @@ impl Useless {
 mod tests {
     use super::*;
 
-    /// The verdict about a client, by the bytes that it sent, the bytes that were read of them, and the bytes that it got.
+    /// The verdict on a client, from the bytes that it sent, how many of them were read, and the bytes that it received.
     fn measure(received: usize, read: usize, unread: u64, sent: u64) -> Measure {
         let mut account = begun();
         account.came(received);
@@ -160,7 +160,7 @@ mod tests {
         Useless { begun: true, ..Useless::default() }
     }
 
-    /// The strictest measure about a client that does this again and again.
+    /// The strictest verdict on a client that does this again and again.
     fn over_time(times: usize, mut act: impl FnMut(&mut Useless, &mut Transported)) -> Measure {
         let (mut account, mut transported) = (begun(), Transported::default());
         let mut strictest = Measure::Nothing;
@@ -216,7 +216,7 @@ mod tests {
             transported.sent += 47;
             account.carried(1);
         });
-        // A packet of 45 bytes beside a message of 3 bytes in 2 frames' headers.
+        // A packet of 45 bytes, besides a message of 3 bytes in the headers of 2 frames.
         let messages = over_time(1_000_000, |account, transported| {
             receive(account, transported, 45 + 11);
             account.read(11);
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_client_whose_packets_carry_a_byte_each_is_asked_to_connect_anew() {
-        // A packet of 45 bytes, with a DATA frame of one byte; an acknowledgement for two of them.
+        // A packet of 45 bytes with a DATA frame of one byte; one acknowledgement for every two of them.
         let after = |packets| {
             over_time(packets, |account, transported| {
                 receive(account, transported, 45);

@@ -1,7 +1,7 @@
-//! The names under which the transport knows addresses that are not proven.
+//! The names by which the transport knows unproven addresses.
 //!
-//! quiche never forgets a path, and takes as many as `active_connection_id_limit`. So a name of an address that nobody proves goes to
-//! the next one, once no challenge that went there can be answered: the answer would prove the next one.
+//! quiche never forgets a path, and accepts as many as `active_connection_id_limit`. So the name of an address that nobody proves
+//! passes to the next address once no challenge sent to it can be answered: such an answer would prove the next address.
 
 use super::addresses;
 use connection::{Connection, Path};
@@ -24,30 +24,30 @@ struct Name {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameState {
-    /// No challenge that went there can be answered any more.
+    /// No challenge sent to it can be answered any more.
     Free,
-    /// A challenge went that the client may still answer.
+    /// A challenge was sent that the client may still answer.
     Challenged,
     /// The transport forgets its challenges as soon as the path's timer has fired more often.
     Ending { timeouts: usize },
-    /// The client has proven an address under this name. The transport would not say so of a second one.
+    /// The client has proven an address under this name. The transport would not report a second one.
     Spent,
 }
 
 /// The transport's knowledge of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It has given the path up, and forgotten its challenges. A datagram that came from there would make it active, and the next
-    /// one would end the connection, unless a challenge went first.
+    /// It has given up the path and forgotten its challenges. A datagram from there would make the path active, and the next one
+    /// would end the connection, unless a challenge went first.
     Failed,
     Unanswered,
-    /// The client has answered a challenge. The transport goes on to challenge it until it knows that large datagrams arrive, too
+    /// The client has answered a challenge. The transport continues to challenge it until it knows that large datagrams arrive, too
     /// (RFC 9000, 8.2.1).
     Reached,
 }
 
 impl Names {
-    /// `most`: how many paths the transport keeps, the first one among them.
+    /// `most`: how many paths the transport keeps, including the first.
     pub(super) fn new(most: usize) -> Self {
         Self { most, names: Vec::new() }
     }
@@ -64,7 +64,7 @@ impl Names {
         self.names.iter().position(|it| it.path == path)
     }
 
-    /// A name under which no challenge can be answered any more, or a new one.
+    /// A name under which challenges can no longer be answered, or a new one.
     pub(super) fn free(&mut self, connection: &Connection, from: Path) -> Option<usize> {
         let is_free = |name: &Name| match (name.state, standing(connection, name.path)) {
             (NameState::Spent, _) | (_, Standing::Reached) => false,
@@ -94,8 +94,8 @@ impl Names {
         self.names[number].state = NameState::Spent;
     }
 
-    /// The transport forgets a challenge when the timer of its path fires, and sets no timer for a path that it has left unless
-    /// something goes there. So a challenge goes that nobody gets.
+    /// The transport forgets a challenge when the timer of its path fires, but sets no timer for a path that it has left unless
+    /// something is sent there. So a challenge is sent that nobody receives.
     pub(super) fn end_challenges(&mut self, connection: &mut Connection, number: usize) {
         let name = &mut self.names[number];
         if name.state != NameState::Challenged {

@@ -1,5 +1,5 @@
-//! The server's UDP socket. It reads and writes several datagrams in one call of the system, where the system can
-//! (UDP GRO and GSO), and answers from the address that a client asked.
+//! The server's UDP socket. It reads and writes several datagrams in one system call where the system can (UDP GRO and
+//! GSO), and answers from the address to which a client sent.
 
 use super::unbatched::Unbatched;
 use crate::limits::{READ_BURST, READ_CALL, SOCKET_RECEIVE_BYTES};
@@ -10,7 +10,7 @@ use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::SocketAddr;
 
-/// Bytes that one read can bring: datagrams of one client that the system has joined, or the largest single one.
+/// Bytes that one read can return: datagrams of one client that the system has joined, or the largest single one.
 const READ_BYTES: usize = 65_536;
 
 pub(super) struct Socket {
@@ -26,7 +26,7 @@ pub(super) struct Socket {
     unsent: Option<(Transmit, Vec<u8>)>,
 }
 
-/// Sockets at the same address. The system gives each the datagrams of some clients.
+/// Sockets at one address. The system gives each the datagrams of some clients.
 pub(super) fn bind(listen: SocketAddr, count: u8) -> io::Result<Vec<UdpSocket>> {
     let alone = UdpSocket::bind(listen)?;
     if count == 1 {
@@ -74,7 +74,7 @@ impl Socket {
         self.bound
     }
 
-    /// Reads a burst of datagrams; true: there may be more.
+    /// Reads a burst of datagrams. Returns `true` if there may be more.
     pub(super) fn read(&mut self, mut take: impl FnMut(&mut [u8], Path)) -> io::Result<bool> {
         let mut metas = [RecvMeta::default(); READ_CALL];
         let mut datagrams = 0;
@@ -114,7 +114,7 @@ impl Socket {
         Ok(true)
     }
 
-    /// Sends datagrams, and keeps those for which there is no room. False: there are such.
+    /// Sends datagrams, and keeps those for which there is no room. Returns `false` if there are any.
     pub(super) fn send(
         &mut self,
         transmit: Transmit,
@@ -131,8 +131,8 @@ impl Socket {
         Ok(false)
     }
 
-    /// Sends what there is room for, and returns how much that was. What cannot be sent at all counts as sent: that is
-    /// as good as loss.
+    /// Sends as much as there is room for, and returns how much that was. What cannot be sent at all counts as sent,
+    /// because it is as good as lost.
     fn send_now(&mut self, transmit: Transmit, bytes: &[u8]) -> usize {
         let segment = transmit.segment_bytes.max(1);
         let ip = transmit.path.peer.ip();
@@ -151,7 +151,7 @@ impl Socket {
     }
 
     fn send_call(&self, path: Path, contents: &[u8], segment: usize) -> io::Result<()> {
-        // The system chooses the only address itself, with less work.
+        // If there is only one address, the system chooses it with less work.
         let src_ip = self.bound.ip().is_unspecified().then_some(path.local.ip());
         let transmit = quinn_udp::Transmit {
             destination: path.peer,

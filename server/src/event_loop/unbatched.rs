@@ -4,8 +4,8 @@ use crate::limits::UNBATCHED_ADDRESSES;
 use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 
-/// The addresses whose batches failed. A device on the way to one address may lack what another has, and somebody who can
-/// choose an address must not slow down the others. When the set is full, the oldest address is tried again.
+/// The addresses whose batches failed. A device on the path to one address may lack what another has, and a party that
+/// can choose an address must not slow down the others. When the set is full, the oldest address is tried again.
 #[derive(Debug, Default)]
 pub(super) struct Unbatched {
     addresses: BTreeSet<IpAddr>,
@@ -13,7 +13,7 @@ pub(super) struct Unbatched {
 }
 
 impl Unbatched {
-    /// Whether datagrams to `address` must go one by one.
+    /// Whether datagrams to `address` must be sent one by one.
     pub(super) fn contains(&self, address: IpAddr) -> bool {
         !self.addresses.is_empty() && self.addresses.contains(&address)
     }

@@ -1,20 +1,20 @@
 //! Connections of one client that are ordered as one.
 //!
-//! HTTP/2's dependency trees end at the connection. A client with several connections, to several names of one
-//! site, cannot say what goes first among them. Here one scheduler orders the streams of all connections of a
-//! group. Each connection keeps its own window, pacing and recovery; they share the turn: new bytes go only on
-//! the connection whose stream the scheduler picks. A connection loses its turn when a timer of its transport
-//! fires, because then its client is silent, and regains it when something does.
+//! HTTP/2's dependency trees end at the connection. A client with several connections, to several names of one site,
+//! cannot express an order among them. Here one scheduler orders the streams of all connections of a group. Each
+//! connection keeps its own window, pacing and recovery; they share the turn: new bytes are sent only on the
+//! connection whose stream the scheduler picks. A connection loses its turn when a timer of its transport fires,
+//! because then its client is silent, and regains it when something arrives.
 //!
-//! A connection with a full window keeps its turn if the round trips show a queue: then the bottleneck is full,
-//! which is the same for all. Without a queue only this window is too small, and the others send until
-//! something arrives. Otherwise the link would stand idle while one window after another grows; and a
-//! connection that waited through its beginning could start into a full queue, lose its first packets, and be
-//! left with a window that takes seconds to grow.
+//! A connection with a full window keeps its turn if the round trips show a queue: then the bottleneck, which all of
+//! them share, is full. Without a queue, only this window is too small, and the others send until something arrives.
+//! Otherwise the link would stand idle while one window after another grows; and a connection whose beginning was
+//! delayed could start into a full queue, lose its first packets, and be left with a window that takes seconds to
+//! grow.
 //!
-//! A client names its group by a number of 62 bits that it draws at random, inside TLS, and members must share
-//! the founder's IP address. Members can do to each other what streams of one connection can; other
-//! connections are not touched.
+//! A client names its group by a 62-bit number that it draws at random, inside TLS, and members must share the
+//! founder's IP address. Members can affect each other as streams of one connection can; other connections are not
+//! affected.
 
 use crate::limits::GROUP_SLOTS as SLOTS;
 use crate::order::{Joint, Picker};
@@ -26,7 +26,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 pub(crate) struct Groups {
-    /// Connections that may be in one group.
+    /// The maximum number of connections in one group.
     limit: usize,
     inside: Mutex<Registry>,
 }
@@ -38,7 +38,7 @@ struct Registry {
     members: BTreeMap<u64, Weak<Member>>,
 }
 
-/// The client's address, the number that it gave, and the scheme.
+/// The client's address, the number that it sent, and the scheme.
 type GroupName = (IpAddr, u64, String);
 
 impl Groups {
@@ -46,7 +46,7 @@ impl Groups {
         Self { limit, inside: Mutex::default() }
     }
 
-    /// Lets the members know what happened to one of them. Returns whose turn it is when one has left.
+    /// Informs the members about an event on one of them. Returns whose turn it is when one has left.
     pub(crate) fn update(
         &self,
         serial: u64,
@@ -121,16 +121,16 @@ struct Group {
     next_slot: u64,
 }
 
-/// How a member stands in its group.
+/// The state of a member in its group.
 #[derive(Default)]
 struct Standing {
     /// The connection, as the router numbers it.
     serial: u64,
     /// Its open streams, and whether they are ready.
     streams: BTreeMap<StreamId, bool>,
-    /// It does not get the turn: its client is silent.
+    /// It does not get the turn because its client is silent.
     rests: bool,
-    /// It does not get the turn: its window is full, but the path is not.
+    /// It does not get the turn because its window is full, although the path is not.
     full: bool,
 }
 
@@ -152,7 +152,7 @@ impl Group {
         Arc::new(Mutex::new(Self { scheduler, members: BTreeMap::new(), next_slot: 0 }))
     }
 
-    /// A part for the connection `serial`; `None`: there are `limit` members, or too many have been.
+    /// Joins the connection `serial`. Returns `None` if there are `limit` members, or too many have joined over time.
     fn join(group: &Arc<Mutex<Self>>, serial: u64, limit: usize) -> Option<Member> {
         let mut inside = lock(group);
         let slot = inside.next_slot;
@@ -178,7 +178,7 @@ impl Group {
         self.wake_all_if_idle();
     }
 
-    /// Changes what is known about a member, and with it perhaps whether it takes part.
+    /// Changes what is known about a member, and perhaps whether it takes part.
     fn change(&mut self, slot: u64, change: impl FnOnce(&mut Standing)) {
         let Some(inside) = self.members.get_mut(&slot) else { return };
         let before = inside.takes_part();
@@ -256,7 +256,7 @@ impl Member {
         group.members.get(&(picked.0 % SLOTS)).map(|it| it.serial)
     }
 
-    /// Something came back from the client: it takes part again.
+    /// Something arrived from the client: it takes part again.
     fn heard(&self) {
         lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (false, false));
     }
@@ -285,7 +285,8 @@ fn lock(group: &Arc<Mutex<Group>>) -> MutexGuard<'_, Group> {
     group.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A stream's name in the group. Of two streams with one ID, the one of the earlier connection has the lower name.
+/// A stream's name in the group. If two streams have the same ID, the stream of the earlier connection has the lower
+/// name.
 fn named(slot: u64, StreamId(id): StreamId) -> StreamId {
     StreamId(id.saturating_mul(SLOTS).saturating_add(slot))
 }

@@ -1,5 +1,5 @@
-//! Stream migration between the connections of a server ([`migration`]): which connections belong together, and where
-//! each response that moves is.
+//! Stream migration between the connections of a server ([`migration`]): which connections belong together, and where each
+//! moving response is.
 
 mod moving;
 
@@ -14,7 +14,7 @@ use schedulers::Priority;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-/// The connections with names, and the responses that have moved or were asked to.
+/// The connections with names, and the responses that have moved or were asked to move.
 pub(crate) struct Migrations {
     policy: Policy,
     names: Names<u64>,
@@ -41,7 +41,7 @@ impl Migrations {
         }
     }
 
-    /// Does what an event on a connection gives reason for. Returns the connections that may have something to send now.
+    /// Reacts to an event on a connection. Returns the connections that may have something to send now.
     pub(crate) fn update(
         &mut self,
         serial: u64,
@@ -74,8 +74,8 @@ impl Migrations {
         responses.chain(frames).min()
     }
 
-    /// Gives up clients that do not answer, and connections that do not come. Returns the connections that may have something
-    /// to send now.
+    /// Abandons clients that do not answer and connections that do not arrive. Returns the connections that may have
+    /// something to send now.
     pub(crate) fn on_timeout(&mut self, all: &mut dyn Connections, now: Instant) -> BTreeSet<u64> {
         if self.next_timeout().is_none_or(|it| it > now) {
             return BTreeSet::new();
@@ -110,7 +110,7 @@ impl Turn<'_> {
         if responder.connection().is_closing() {
             return self.leave(serial);
         }
-        // A name that does not follow from the secret does nothing: the connection goes on without one.
+        // A name that is not derived from the secret has no effect: the connection continues without one.
         let joined =
             claimed.filter(|(name, secret)| self.state.names.join(*name, secret, serial).is_ok());
         if let Some((name, _)) = joined {
@@ -135,7 +135,7 @@ impl Turn<'_> {
         self.end_finished(serial);
     }
 
-    /// A connection is over: its responses at other connections end, and responses of others that are here return.
+    /// A connection has ended: its responses on other connections end, and responses of others that are here return.
     fn leave(&mut self, serial: u64) {
         let Some(member) = self.state.members.remove(&serial) else { return };
         self.state.names.leave(member.name);
@@ -206,7 +206,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Moves the responses of a connection that should, by the operator's policy.
+    /// Moves the responses of a connection that should move by the operator's policy.
     fn consider(&mut self, serial: u64) {
         let Some(source) = self.state.members.get(&serial).map(|it| it.name) else { return };
         if self.state.policy == Policy::default() {
@@ -245,14 +245,14 @@ impl Turn<'_> {
         self.settle(key);
     }
 
-    /// Whether the client may open another connection for a response, beside those that it was asked for already.
+    /// Whether the client may open another connection for a response, besides those that it was already asked for.
     fn has_room(&self, source: Name, serial: u64) -> bool {
         let is_asked = |it: &&Moving| it.source == serial && matches!(it.at, At::Nowhere(_));
         let asked = self.state.moving.values().filter(is_asked).count();
         self.state.names.room(source) > asked
     }
 
-    /// Brings the rest of a response to where its state says.
+    /// Brings the rest of a response to the place that its state requires.
     fn settle(&mut self, key: Key) {
         let Some(moving) = self.state.moving.get_mut(&key) else { return };
         let source = moving.source;
@@ -296,7 +296,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Ends the responses that have moved to this connection, and of which the client wants no more.
+    /// Ends the responses that have moved to this connection and that the client no longer wants.
     fn end_stopped(&mut self, serial: u64) {
         let stopped = self
             .all
@@ -314,7 +314,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Ends the responses of a connection of which the client has all, or wants no more: it has stopped their streams.
+    /// Ends the responses of a connection that the client has received completely, or no longer wants: it has stopped their
+    /// streams.
     fn end_finished(&mut self, serial: u64) {
         let mine = self.state.moving.iter().filter(|(_, it)| it.source == serial);
         let keys: Vec<(Key, StreamId)> = mine.map(|(key, it)| (*key, it.stream)).collect();

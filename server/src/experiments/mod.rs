@@ -1,7 +1,7 @@
-//! Experiments that join connections of one client ([`crate::together`]), without which the main path reads and builds:
+//! Experiments that join connections of one client ([`crate::together`]). The main path can be read and built without them:
 //!
 //! * Connection groups ([`group`]): several connections share an order.
-//! * Stream migration ([`migrations`]): responses go on on other connections.
+//! * Stream migration ([`migrations`]): responses continue on other connections.
 
 mod group;
 mod migrations;
@@ -21,7 +21,8 @@ struct Experiments {
     migrations: Option<Migrations>,
 }
 
-/// The experiments that an operator wants, if there are any: who lets connections into an order, and who joins them otherwise.
+/// The experiments that an operator wants, if any: the part that admits connections to an order, and the part that joins them
+/// otherwise.
 pub(crate) fn wanted(options: &Options) -> Option<(Arc<dyn Joint>, Box<dyn Together>)> {
     let (connections, policy) = (options.experiments.group_connections, options.migration);
     if connections == 0 && policy.is_none() {

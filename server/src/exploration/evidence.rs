@@ -1,19 +1,19 @@
 //! Statistics of a page's visits, for each order.
 //!
-//! The numbers are natural logarithms, so a difference is a ratio. Visits are compared only within a *stratum*: the time in which
-//! each order had the same share of the visitors. Otherwise, an order that became the favourite at night would be compared with
-//! the visitors of the day.
+//! The numbers are natural logarithms, so a difference is a ratio. Visits are compared only within a *stratum*: a period in
+//! which each order had the same share of the visitors. Otherwise, an order that became the favourite at night would be compared
+//! with the visitors of the day.
 //!
-//! A server looks after each visit, so an interval for one look would find differences that do not exist. These intervals
-//! hold for all looks together: the mixture boundary of Robbins (1970), with the variance as estimated
-//! (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas 2021, theorem 2.2).
+//! A server checks after each visit, so an interval for a single check would find differences that do not exist. These intervals
+//! hold for all checks together: the mixture boundary of Robbins (1970), with the variance as estimated (Waudby-Smith, Arbour,
+//! Sinha, Kennedy, Ramdas 2021, theorem 2.2).
 
 use serde::{Deserialize, Serialize};
 
-/// The share of studies in which an interval may ever lie beside the truth.
+/// The share of studies in which an interval may ever miss the true value.
 const LEVEL: f64 = 0.05;
 
-/// Fewer visits of an order do not tell its spread.
+/// Fewer visits do not show an order's spread.
 const LEAST_VISITS: u64 = 5;
 
 /// The boundary is narrowest for differences of about this many standard deviations of a visit.
@@ -52,7 +52,7 @@ pub(super) struct Evidence(Vec<Vec<Sums>>);
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Speedup {
     pub(super) ratio: f64,
-    /// Holds with all that were ever computed, with 95 % for the page.
+    /// Simultaneously valid for all intervals that were ever computed, with 95 % for the page.
     pub(super) interval: [f64; 2],
 }
 
@@ -61,7 +61,7 @@ impl Evidence {
         Self(vec![vec![Sums::default(); orders]])
     }
 
-    /// Whether it is about this many orders, in numbers that a server can have written.
+    /// Whether it has this many orders, with numbers that a server can have written.
     pub(super) fn fits(&self, orders: usize) -> bool {
         let is_number = |it: &Sums| it.sum.is_finite() && it.squares.is_finite();
         let fits = |it: &Vec<Sums>| it.len() == orders && it.iter().all(is_number);
@@ -72,7 +72,7 @@ impl Evidence {
         self.0.len()
     }
 
-    /// From now on, visitors get the orders in other shares.
+    /// From now on, the visitors are divided differently among the orders.
     pub(super) fn divide(&mut self) {
         self.0.push(vec![Sums::default(); self.orders()]);
     }
@@ -113,7 +113,7 @@ impl Evidence {
         if order == 0 || !is_known(order) || !is_known(0) {
             return None;
         }
-        // The weights of strata that give a difference of means the least variance.
+        // The weights of the strata that minimize the variance of a difference of means.
         let (mut information, mut weighted) = (0.0, 0.0);
         for stratum in &self.0 {
             let (present, other) = (stratum.first()?, stratum.get(order)?);
@@ -131,7 +131,7 @@ impl Evidence {
         Some(Speedup { ratio: difference.exp(), interval })
     }
 
-    /// The order with the highest ratio of those whose interval lies above 1.
+    /// The order with the highest ratio among those whose interval lies above 1.
     pub(super) fn best(&self) -> Option<usize> {
         let better = (1..self.orders()).filter_map(|it| Some((it, self.speedup(it)?)));
         let better = better.filter(|(_, it)| it.interval[0] > 1.0);

@@ -1,4 +1,5 @@
-//! The findings of visits: numbers and words for people, and the sums with which a server goes on after a restart.
+//! The findings of visits: numbers and words for people, and the sums with which a server continues after a
+//! restart.
 
 use super::evidence::{Evidence, Speedup};
 use super::{Exploration, LeftOut, Page};
@@ -16,11 +17,11 @@ pub struct ExplorationReport {
     pub format: String,
     /// The share of connections that try another order.
     pub share: f64,
-    /// The names of the orders: the present one, and the candidates.
+    /// The names of the orders: the present one and the candidates.
     pub orders: Vec<String>,
     /// The pages, by host and path.
     pub pages: Vec<PageReport>,
-    /// Loads of pages that are not known: there was no room, or their client had had its share.
+    /// Loads of unknown pages: there was no room, or their client had used up its share.
     pub loads_of_other_pages: u64,
 }
 
@@ -32,7 +33,7 @@ pub struct PageReport {
     pub page: String,
     /// The answer in words.
     pub found: String,
-    /// The order that visitors get who try nothing.
+    /// The order for visitors who try nothing.
     pub favourite: String,
     /// The orders, the present one first.
     pub orders: Vec<OrderReport>,
@@ -60,14 +61,14 @@ pub struct OrderReport {
     pub interval: Option<[f64; 2]>,
 }
 
-/// Why a server cannot go on with an earlier report.
+/// Why a server cannot continue from an earlier report.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
     /// It has another form.
     #[error("format {0} is not utmost-exploration/1; delete the file, or name another one")]
     Format(String),
-    /// It is about other orders.
-    #[error("it is about {0}; delete the file, or name another one, to begin anew")]
+    /// It describes other orders.
+    #[error("it is about {0}; delete the file, or name another one, to start again")]
     Orders(String),
     /// Its sums do not fit.
     #[error("page {0}: its sums do not fit the orders; delete the file, or name another one")]
@@ -150,12 +151,12 @@ impl Exploration {
         match (page.evidence.best(), known) {
             (Some(best), _) => page.evidence.speedup(best).map(|it| words(best, it)),
             (None, Some((order, it))) => Some(format!(
-                "nothing is certainly better than what you have: {}",
+                "no order is significantly better than what you have: {}",
                 words(order, it)
             )),
             (None, None) => None,
         }
-        .unwrap_or_else(|| "too few visits to say anything".to_owned())
+        .unwrap_or_else(|| "too few visits for a result".to_owned())
     }
 }
 
@@ -202,8 +203,7 @@ mod tests {
     #[test]
     fn a_report_about_other_orders_is_refused() {
         let error = exploration("bucket").remember(visited().report()).unwrap_err();
-        let text =
-            "it is about what you have, dfifo; delete the file, or name another one, to begin anew";
+        let text = "it is about what you have, dfifo; delete the file, or name another one, to start again";
         assert_eq!(error.to_string(), text);
     }
 

@@ -2,12 +2,13 @@
 
 use std::fmt::{Display, Write};
 
-/// The value of a label that can be any text.
+/// The value of a label, which can be any text.
 pub(super) fn escaped(value: &str) -> String {
     value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
 }
 
-/// A text that grows by lines. Labels have values of our own, in which nothing needs to be escaped, or by [`escaped`].
+/// A text that grows by lines. Labels have values of our own, in which nothing needs to be escaped, or values from
+/// [`escaped`].
 #[derive(Debug, Default)]
 pub(super) struct Text {
     text: String,
@@ -23,7 +24,7 @@ impl Text {
         writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}").unwrap_or_default();
     }
 
-    /// A value of the metric that was begun last.
+    /// A value of the most recently begun metric.
     pub(super) fn value(&mut self, labels: &str, value: impl Display) {
         self.line("", labels, value);
     }
@@ -34,7 +35,7 @@ impl Text {
         self.value("", value);
     }
 
-    /// A histogram of times. Each of `classes` counts those that are above the bound before its own.
+    /// A histogram of times. Each of `classes` counts the times above the previous bound.
     pub(super) fn histogram(
         &mut self,
         labels: &str,

@@ -1,4 +1,4 @@
-//! Parts of a response, which go on on other streams.
+//! Parts of a response that continue on other streams.
 
 use super::{Outgoing, Stage};
 use crate::site::{Availability, Body};
@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 impl Outgoing {
-    /// Ends it at the last committed byte, and returns the rest, which goes on elsewhere.
+    /// Ends it at the last committed byte, and returns the rest, which continues elsewhere.
     pub(crate) fn cut(&mut self) -> Self {
         let mut rest = self.part(self.committed);
         rest.arriving = self.arriving.take();
@@ -20,7 +20,7 @@ impl Outgoing {
     }
 
     /// Its available bytes from the offset `start` of its stream on, which must be kept, for another stream. A backend does
-    /// not bring more of it.
+    /// not add to it.
     pub(crate) fn part(&self, start: u64) -> Self {
         let gone = usize::try_from(start.saturating_sub(self.kept_from())).unwrap_or(usize::MAX);
         let frames: VecDeque<u8> = self.frames.iter().skip(gone).copied().collect();
@@ -36,8 +36,7 @@ impl Outgoing {
         }
     }
 
-    /// The first byte of its stream that can still be read from here: frames are forgotten when they are offered, and a body
-    /// is not.
+    /// The first byte of its stream that can still be read: frames are forgotten when they are offered, and a body is not.
     pub(crate) fn kept_from(&self) -> u64 {
         self.offered.min(self.frames_end)
     }
@@ -53,7 +52,7 @@ impl Outgoing {
         self
     }
 
-    /// The same on a stream on which `bytes` went before.
+    /// The same on a stream on which `bytes` were sent before.
     pub(crate) fn after(mut self, bytes: u64) -> Self {
         for offset in
             [&mut self.frames_end, &mut self.available, &mut self.committed, &mut self.offered]

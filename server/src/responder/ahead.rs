@@ -1,4 +1,4 @@
-//! Sends early hints and promises ahead of a response, and answers the pushes that it promises.
+//! Sends early hints and promises before a response, and answers the promised pushes.
 
 use super::Responder;
 use crate::SignalUse;
@@ -8,12 +8,12 @@ use http3::{Header, Session, Signal, StreamId};
 use schedulers::Element;
 use std::time::Instant;
 
-/// The weight of a stream about which nobody says anything (RFC 7540, 5.3.5).
+/// The weight of a stream without a signal (RFC 7540, 5.3.5).
 const DEFAULT_WEIGHT: u16 = 16;
 
 impl Responder {
-    /// Sends what goes ahead of the response on `stream`: early hints, then promises, before the bytes that refer to
-    /// them; then the pushes themselves.
+    /// Sends what precedes the response on `stream`: early hints, then promises, before the bytes that refer to them;
+    /// then the pushes themselves.
     pub(super) fn send_ahead(
         &mut self,
         stream: StreamId,
@@ -57,12 +57,12 @@ impl Responder {
         self.place_after(stream, main, request);
     }
 
-    /// Places a push about which the client says nothing, where clients decide on order.
+    /// Places a push about which the client has sent no signal, where clients determine the order.
     ///
     /// In a tree, it depends on the response that it belongs to, with weight 16, and pushes of one response share
-    /// (draft-ietf-quic-http-22, 5.3.2; RFC 7540, 5.3.5). Both ends know that from the promise. Elsewhere it goes after
-    /// that response and is as urgent, in the order of the promises, before what is requested later (*Rules of Thumb*,
-    /// rule 2). The client's own signals take precedence.
+    /// (draft-ietf-quic-http-22, 5.3.2; RFC 7540, 5.3.5). Both ends know that from the promise. In other schemes, it
+    /// follows that response with the same urgency, in the order of the promises, before later requests (*Rules of
+    /// Thumb*, rule 2). The client's own signals take precedence.
     fn place_after(&mut self, push: StreamId, main: StreamId, request: &Request) {
         if self.signals == SignalUse::Obey {
             let (element, parent) = (Element::Stream(push), Element::Stream(main));

@@ -1,4 +1,4 @@
-//! Charges the client of a connection, and closes the connection of a client that owes too much.
+//! Charges the client of a connection, and closes the connection if the client owes too much.
 
 use super::Responder;
 use crate::account::{Charge, Measure, Share, Transported};
@@ -7,8 +7,8 @@ use crate::site::BackendFailure;
 use http3::{Code, StreamId};
 use std::time::Instant;
 
-/// Why the connection ends of a client that sends too much of no use.
-const USELESS: &str = "too many bytes of no use";
+/// Why the connection ends if its client sends too much useless data.
+const USELESS: &str = "too many useless bytes";
 
 impl Responder {
     pub(super) fn count_control_bytes(&mut self, stream: StreamId, bytes: usize) {
@@ -32,7 +32,7 @@ impl Responder {
         }
     }
 
-    /// Ends a connection whose client sends much that is of no use, so that the transport does not hold it for long.
+    /// Ends a connection whose client sends much useless data, so that the transport does not hold it for long.
     pub(super) fn charge_useless(&mut self) {
         self.useless.carried(self.sender.take_carried());
         let unread = self.left_bytes();
@@ -61,7 +61,8 @@ impl Responder {
         }
     }
 
-    /// Ends a connection for which there is no room: its streams have gaps, and the transport keeps what came behind them.
+    /// Ends a connection for which there is no room: its streams have gaps, and the transport keeps what arrived after
+    /// them.
     pub(super) fn charge_pieces(&mut self) {
         let by_server = usize::try_from(self.left_bytes()).unwrap_or(usize::MAX);
         let connection = &mut self.sender.connection;
@@ -80,7 +81,8 @@ impl Responder {
         }
     }
 
-    /// Room for what a backend brings of a response before the client takes it. The only one of a connection needs none.
+    /// Room for the part of a response that a backend brings before the client accepts it. A connection's only such
+    /// response needs none.
     pub(super) fn room_for_relay(&self) -> Result<Option<Share>, BackendFailure> {
         if self.sender.streams.arriving().is_empty() {
             return Ok(None);

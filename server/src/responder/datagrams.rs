@@ -6,7 +6,7 @@ use http3::Code;
 use std::time::Instant;
 
 impl Responder {
-    /// The next datagram of `batch`, if one may go now.
+    /// The next datagram of `batch`, if one may be sent now.
     pub(crate) fn datagram(
         &mut self,
         now: Instant,
@@ -31,7 +31,7 @@ impl Responder {
         datagram
     }
 
-    /// The datagram for a client that moves, before everything else.
+    /// The datagram for a moving client, before everything else.
     fn while_moving(&mut self, out: &mut [u8]) -> Option<Datagram> {
         for way in self.addresses.ways(&self.sender.connection).into_iter().flatten() {
             let room = way.room.min(out.len());
@@ -56,7 +56,8 @@ impl Responder {
         datagram.map(|(bytes, _)| (bytes, self.addresses.sent(bytes)))
     }
 
-    /// Timers of the transport and of a challenge may be due. True: one of the transport was.
+    /// Timers of the transport and of a challenge may be due. Returns `true` if one of the
+    /// transport was.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
         let is_due = |at: Option<Instant>| at.is_some_and(|it| it <= now);
         let connection = &self.sender.connection;

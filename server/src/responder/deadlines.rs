@@ -1,8 +1,8 @@
-//! Ends what a client keeps open without progress: requests whose head does not come whole, and responses that it does not
-//! take.
+//! Ends what a client keeps open without progress: requests whose head stays incomplete, and responses that it does
+//! not accept.
 //!
-//! There is no timer for it. A client that keeps a connection open sends datagrams, and each is an occasion to look; a
-//! silent one is dropped with its connection ([`Limits::idle`]).
+//! There is no timer for this. A client that keeps a connection open sends datagrams, and each is an occasion to
+//! check; a silent one is dropped with its connection ([`Limits::idle`]).
 
 use super::Responder;
 use crate::limits::DEADLINE_CHECKS;
@@ -17,12 +17,12 @@ use std::time::Instant;
 pub(super) struct Deadlines {
     /// When they were last looked at.
     checked: Option<Instant>,
-    /// Streams whose request has begun, and since when the rest of its head is awaited.
+    /// Streams whose request has begun, and the time since which the rest of its head is awaited.
     heads: BTreeMap<StreamId, Instant>,
     stalls: BTreeMap<StreamId, Stall>,
 }
 
-/// Since when a response has not moved.
+/// The time since which a response has not advanced.
 #[derive(Debug, Clone, Copy)]
 struct Stall {
     since: Instant,
@@ -30,7 +30,7 @@ struct Stall {
 }
 
 impl Stall {
-    /// Whether the response has gone on, or others have gone before it.
+    /// Whether the response has advanced, or others have been sent before it.
     fn is_over(&self, now: &Waiting, limits: &Limits) -> bool {
         let Waiting { offset, taken, .. } = self.then;
         let moved = if now.is_held { now.offset - offset } else { now.taken - taken };
@@ -52,7 +52,7 @@ impl Deadlines {
         due
     }
 
-    /// The streams whose request's head is overdue, or has come.
+    /// The streams whose request's head is overdue or has arrived.
     fn take_old_heads(&mut self, now: Instant, limits: &Limits) -> Vec<StreamId> {
         let is_old = |since: Instant| now.saturating_duration_since(since) >= limits.head;
         let (old, new) = std::mem::take(&mut self.heads).into_iter().partition(|it| is_old(it.1));
@@ -79,7 +79,7 @@ impl Deadlines {
 }
 
 impl Responder {
-    /// Ends what is overdue. Everything that could be sent has been sent.
+    /// Ends what is overdue. Everything that could be sent was sent.
     pub(super) fn end_overdue(&mut self, now: Instant) {
         if !self.deadlines.are_due(now) {
             return;
@@ -94,7 +94,7 @@ impl Responder {
             }
         }
         let waiting = self.sender.streams.waiting();
-        // RFC 9114, 4.1.1: a response that is abandoned after its begin.
+        // RFC 9114, 4.1.1: a response that is abandoned after its beginning.
         for stream in self.deadlines.overdue(waiting, now, limits) {
             self.shared.options.observers.notice(&Event::Overdue);
             self.sender.finish(stream, Ending::GivenUp(Code::RequestCancelled));
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// When, in seconds, a response is overdue that is found waiting each 5 seconds; `waiting` says how.
+    /// When, in seconds, a response is overdue if it is found waiting every 5 seconds; `waiting` describes how.
     #[expect(clippy::disallowed_methods, reason = "only differences matter")]
     fn ends_after(waiting: impl Fn(u64) -> Option<Waiting>) -> Option<u64> {
         let (mut deadlines, start) = (Deadlines::default(), Instant::now());

@@ -1,4 +1,4 @@
-//! One connection's part in stream migration: the extension, the client's frames, and responses that leave and come.
+//! One connection's part in stream migration: the extension, the client's frames, and responses that leave and arrive.
 //! `experiments/migrations.rs` joins the connections.
 
 use super::{News, Responder};
@@ -17,7 +17,7 @@ pub(crate) struct Movable {
     pub(crate) candidate: Candidate,
 }
 
-/// Offers the extension, if the operator wants it, and gathers from then on what concerns other connections.
+/// Offers the extension if the operator wants it, and from then on gathers what concerns other connections.
 pub(super) fn offer(session: &mut Session, options: &Options) -> Option<Box<News>> {
     options.migration?;
     session.offer(Offer::Understood.settings());
@@ -31,8 +31,8 @@ impl Responder {
         self.news.as_deref_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The name that the client's settings give to the connection, if both have the extension, and the secret from which it
-    /// must follow.
+    /// The name that the client's settings give to the connection, if both ends have the extension, and the secret from
+    /// which it must be derived.
     pub(crate) fn claimed_name(&mut self) -> Option<(Name, Secret)> {
         let connection = &mut self.sender.connection;
         match Offer::read(connection.session.peer_settings()?, Role::Client) {
@@ -50,7 +50,7 @@ impl Responder {
         self.sender.flush();
     }
 
-    /// The stream of a response under way.
+    /// The stream of a response in progress.
     pub(crate) fn stream_of(&self, subject: Subject) -> Option<StreamId> {
         match subject {
             Subject::Request(stream) => Some(stream),
@@ -58,7 +58,7 @@ impl Responder {
         }
     }
 
-    /// The responses under way that can move.
+    /// The responses in progress that can move.
     pub(crate) fn movable(&self) -> Vec<Movable> {
         self.sender.streams.under_way().filter_map(|it| self.movable_on(it)).collect()
     }

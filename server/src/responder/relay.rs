@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl Responder {
-    /// The response on `stream`, which has been opened before the scheduler, will come. With it: whether the client has had
-    /// early hints, and the room that it takes.
+    /// A backend will bring the response on `stream`, which the scheduler already knows. The other arguments: whether the
+    /// client has had early hints, and the room that it takes.
     pub(super) fn expect(
         &mut self,
         stream: StreamId,
@@ -29,7 +29,7 @@ impl Responder {
         self.sender.streams.arrives_by(stream, Arriving::new(coming, room));
     }
 
-    /// The handshake is complete: asks again for what came too early for the backend (RFC 8470, 5.2).
+    /// The handshake is complete: repeats the requests that came too early for the backend (RFC 8470, 5.2).
     pub(super) fn ask_again(&mut self, now: Instant) {
         for stream in self.sender.streams.arriving() {
             let Some(outgoing) = self.sender.streams.outgoing_mut(stream) else { continue };
@@ -49,7 +49,7 @@ impl Responder {
         }
     }
 
-    /// Something came for responses that a backend brings.
+    /// Something arrived for responses that a backend brings.
     pub(crate) fn relay(&mut self, now: Instant, scratch: &mut [u8]) {
         for stream in self.sender.streams.arriving() {
             self.relay_one(stream, now);
@@ -59,7 +59,7 @@ impl Responder {
         }
     }
 
-    /// Takes what has come for the response on `stream`, as far as there is room.
+    /// Takes what has arrived for the response on `stream`, as far as there is room.
     pub(super) fn relay_one(&mut self, stream: StreamId, now: Instant) {
         while let Some(next) = self.next_piece(stream) {
             match next {
@@ -84,8 +84,8 @@ impl Responder {
         }
     }
 
-    /// The rest of a response does not come. What came goes before the reset, because a part must not look like the whole (RFC
-    /// 9114, 4.1). A client that does not read is not waited for, and half a push is of no use.
+    /// The rest of a response does not arrive. What has arrived is sent before the reset, because a part must not look
+    /// complete (RFC 9114, 4.1). The server does not wait for a client that does not read, and half a push is useless.
     fn break_off(&mut self, stream: StreamId, trouble: BackendFailure) {
         let is_pushed = self.arriving(stream).is_some_and(|it| it.coming.request.pushed);
         let is_worth_it = !is_pushed && !trouble.is_the_clients();
@@ -124,7 +124,7 @@ impl Responder {
         self.arriving(stream).map(|it| it.coming.request.clone())
     }
 
-    /// A request that the backend rejected as a possible replay is repeated after the handshake.
+    /// Repeats a request after the handshake, because the backend rejected it as a possible replay.
     fn wait_for_handshake(&mut self, stream: StreamId, now: Instant) {
         if let Some(outgoing) = self.sender.streams.outgoing_mut(stream) {
             outgoing.stage = Stage::TooEarly;
@@ -170,7 +170,7 @@ impl Responder {
         if let Some(arriving) = self.arriving(stream) {
             arriving.coming.later.give(bytes);
         } else if !self.sender.streams.is_sending(stream) {
-            // The rest of an upload is of no use when its response has gone (RFC 9114, 4.1).
+            // The rest of an upload is useless when its response has been sent (RFC 9114, 4.1).
             self.sender.connection.stop(stream, Code::NoError);
         }
     }

@@ -43,7 +43,7 @@ impl Responder {
         self.relay_one(stream, now);
     }
 
-    /// Begins the response on `stream`, after some first bytes of the stream.
+    /// Begins the response on `stream`, after the first bytes of the stream.
     pub(super) fn answer(
         &mut self,
         stream: StreamId,
@@ -78,8 +78,8 @@ impl Responder {
         }
     }
 
-    /// Sends a response of which at least the head is here, after its interim responses and promises. Its body is here,
-    /// too, unless a backend brings it.
+    /// Sends a response whose head, at least, is available, after its interim responses and promises. Its body is
+    /// available, too, unless a backend brings it.
     pub(super) fn respond(
         &mut self,
         stream: StreamId,
@@ -121,7 +121,7 @@ impl Responder {
         }
     }
 
-    /// Notes the size of a body that a backend announces.
+    /// Records the size of a body that a backend announces.
     fn note_length(&mut self, stream: StreamId, response: &Response) {
         let length = response.fields("content-length").find_map(|it| it.parse().ok());
         if let Some(record) = self.sender.streams.get_mut(stream)

@@ -7,7 +7,7 @@ use http3::{Extension, Signal, StreamId};
 use schedulers::{Call, Element, Priority, Resource, Scheduler};
 use std::time::Instant;
 
-/// The signal that a client must know to negotiate, where the server uses signals.
+/// The signal that a client must support to negotiate, where the server uses signals.
 const BUCKET: Extension = Extension::BucketJanuary2019;
 
 impl Responder {
@@ -15,7 +15,7 @@ impl Responder {
         self.sender.connection.session.in_use(extension)
     }
 
-    /// A client that negotiates gets the scheme that is meant for such clients, also for what it has requested already.
+    /// A client that negotiates gets the scheme for such clients, also for its earlier requests.
     pub(super) fn negotiate(&mut self) {
         // The first page may have begun, but the scheme is for all pages of the connection.
         let uses_signals = self.shared.options.signals.uses_signals();
@@ -28,8 +28,8 @@ impl Responder {
     }
 
     /// A page begins with the response on `stream`. It has its own scheme and use of signals, or the server's. Both change
-    /// together, and only between pages: beside responses of another page, the new one joins that page in both. A visitor who
-    /// tries an order has that one.
+    /// together, and only between pages: if responses of another page are in progress, the new page keeps that page's scheme
+    /// and use of signals. A visitor who tries an order has that one.
     pub(super) fn begin_page(
         &mut self,
         stream: StreamId,
@@ -53,7 +53,7 @@ impl Responder {
 
     /// The scheduler's description of a resource: the site's knowledge, the client's metadata, or both.
     pub(super) fn known_of(&self, response: &Response, request: &Request) -> Resource {
-        // A client that sends a byte with each request sends none for a push: the server does in its place.
+        // A client that sends a byte with each request sends none for a push, so the server does.
         let says_bytes = self.in_use(BUCKET) || self.in_use(Extension::BucketJune2019);
         let signals = match self.signals {
             SignalUse::Obey if request.pushed && says_bytes => SignalUse::Override,
@@ -62,8 +62,8 @@ impl Responder {
         signals.resource(&response.resource, request.metadata())
     }
 
-    /// Obeys the `priority` field of a request. A `PRIORITY_UPDATE` that overtook it follows as its own event
-    /// and overrides it (RFC 9218, 7). If the client says nothing, a directive stands alone.
+    /// Applies the `priority` field of a request. A `PRIORITY_UPDATE` that overtook it follows as its own event and overrides
+    /// it (RFC 9218, 7). If the client sends no priority, a directive stands alone.
     pub(super) fn obey_header(&mut self, stream: StreamId, request: &Request) {
         let directive = self.directive(stream);
         if let Some(priority) = request.priority().or(directive.map(|_| Priority::default())) {
@@ -73,7 +73,7 @@ impl Responder {
         }
     }
 
-    /// Obeys a client's signal, changed by the directive for its resource.
+    /// Applies a client's signal, changed by the directive for its resource.
     pub(super) fn obey(&mut self, signal: Signal) {
         let directive = signal.stream().and_then(|it| self.directive(it));
         let Some(signal) = self.signals.heard(signal, directive) else { return };
@@ -85,7 +85,7 @@ impl Responder {
         self.place_pushes_left(signal);
     }
 
-    /// Records the priority of a response; it moves along.
+    /// Records the priority of a response; it moves with the response.
     fn note_priority(&mut self, stream: StreamId, priority: Priority) {
         if let Some(record) = self.sender.streams.get_mut(stream) {
             record.said = Some(priority);
@@ -95,9 +95,9 @@ impl Responder {
         }
     }
 
-    /// The client says where a response belongs that is over: the pushes that were placed with it take the place, and share its
-    /// weight, as if it had been said in time (RFC 7540, 5.3.4). On a new connection the document may be over before the client
-    /// can say anything.
+    /// The client places a response that is over: the pushes that were placed with it take that place and share its weight, as
+    /// if the signal had come in time (RFC 7540, 5.3.4). On a new connection, the document may be over before the client can
+    /// send any signal.
     fn place_pushes_left(&mut self, said: Signal) {
         let Signal::Depend { element: Element::Stream(main), parent, weight, .. } = said else {
             return;
@@ -112,7 +112,7 @@ impl Responder {
         }
     }
 
-    /// The client says something about a push, so it does not follow its document any more.
+    /// The client sends a signal about a push, so the push no longer follows its document.
     pub(super) fn obey_about_push(&mut self, push: StreamId, signal: Signal) {
         if let Some(record) = self.sender.streams.get_mut(push) {
             record.follows = None;

@@ -1,4 +1,5 @@
-//! The loads of pages, as a server that explores measures them, and the reports of each response to the observers.
+//! The loads of pages, as a server that explores measures them, and the reports of each response to the
+//! observers.
 
 use super::Responder;
 use crate::exploration::{Begun, Candidate, Draw, Outcome};
@@ -8,7 +9,7 @@ use crate::site::{Request, Response};
 use http3::StreamId;
 use std::time::{Duration, Instant};
 
-/// A request after a pause is not part of the load: scrolling asks for images, and scripts report.
+/// A request after a pause is not part of the load: scrolling requests images, and scripts send reports.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The loads of one connection.
@@ -53,7 +54,7 @@ impl Load {
         self.under_way = self.under_way.saturating_sub(1);
         self.last_end = now;
         self.is_cached |= answered.status == 304;
-        // A request that nobody answered, such as a long poll, does not make a load incomplete.
+        // A request that was not answered, such as a long poll, does not make a load incomplete.
         self.is_cut |= !answered.is_complete && answered.bytes > 0;
         if answered.is_complete {
             let after = now.saturating_duration_since(self.began);
@@ -78,7 +79,7 @@ impl Load {
 }
 
 impl Responder {
-    /// A page begins: with the order that its visitor tries, if there is one.
+    /// A page begins: with the order that its visitor tries, if any.
     pub(super) fn begin_load(
         &mut self,
         request: &Request,
@@ -107,14 +108,14 @@ impl Responder {
         exploration.candidate(begun.order).cloned()
     }
 
-    /// Another page begins while one is loaded: their orders mix.
+    /// Another page begins while one is being loaded: their orders mix.
     pub(super) fn spoil_load(&mut self) {
         if let Some(load) = &mut self.visits.load {
             load.is_cut = true;
         }
     }
 
-    /// The facts that the observers and the load need about the response on `stream`.
+    /// The facts about the response on `stream` that the observers and the load need.
     pub(super) fn watch(
         &mut self,
         stream: StreamId,
@@ -152,7 +153,7 @@ impl Responder {
         }
     }
 
-    /// Tells the observers about responses that have ended.
+    /// Informs the observers about responses that have ended.
     pub(super) fn tell(&mut self, now: Instant) {
         for watched in self.sender.streams.take_ended() {
             if let (Some(load), Some(above_fold)) = (&mut self.visits.load, watched.of_load) {

@@ -1,4 +1,4 @@
-//! How a connection begins: who is let in, and which IDs lead to it.
+//! How a connection begins: who is admitted, and which IDs lead to it.
 
 use super::refusal::refusal;
 use super::{Entry, Server};
@@ -17,7 +17,7 @@ use std::time::Instant;
 const CONNECTION_REFUSED: u16 = 0x2;
 
 impl Server {
-    /// The connection that a datagram to an unknown ID begins, if it is a client's first one and there is room.
+    /// The connection that a datagram with an unknown ID begins, if it is a client's first datagram and there is room.
     pub(super) fn accept(
         &mut self,
         header: &quiche::Header<'_>,
@@ -42,7 +42,7 @@ impl Server {
         }
     }
 
-    /// A new connection. `original` is the ID that a client made up for the server before a Retry packet.
+    /// A new connection. `original` is the ID that a client invented for the server before a Retry packet.
     fn connect(
         &mut self,
         header: &quiche::Header<'_>,
@@ -84,8 +84,8 @@ impl Server {
         original: Option<Vec<u8>>,
         path: Path,
     ) -> Option<(Vec<u8>, connection::Quic)> {
-        // After a Retry packet the client uses the ID that it named. Otherwise it goes on with the one that it made up
-        // until it has ours.
+        // After a Retry packet, the client uses the ID from that packet. Otherwise it keeps the one that it invented until
+        // it has ours.
         let (new, _) = self.admission.new_id()?;
         let (id, odcid) = match original {
             Some(original) => (header.dcid.to_vec(), Some(ConnectionId::from_vec(original))),
@@ -100,10 +100,10 @@ impl Server {
         Some((id, quic))
     }
 
-    /// The window of streams that a server opens in both directions. HTTP/3 has none (RFC 9114, 6.1), and the transport has
-    /// 128 bytes for what it announces: after a Retry packet, to a client with IDs of 20 bytes such as quinn, all would not
-    /// fit. A client with early data must find what it remembers (RFC 9000, 7.4.1), so servers on real paths never announce
-    /// the window. Others do, because `results/` was made so.
+    /// The window of bidirectional streams that a server opens. HTTP/3 has none (RFC 9114, 6.1), and the transport has 128
+    /// bytes for its parameters: after a Retry packet, they would not all fit for a client with 20-byte IDs, such as quinn.
+    /// A client with early data must find what it remembers (RFC 9000, 7.4.1), so servers on real paths never announce the
+    /// window. Others do, because `results/` was made this way.
     fn needless_window(&self, is_after_retry: bool) -> u64 {
         let options = &self.shared.options;
         if is_after_retry || options.datagrams == Datagrams::Fitted {
@@ -113,8 +113,8 @@ impl Server {
         }
     }
 
-    /// Drops a connection whose first datagram was of no use. No timer runs for it, so it would stay. The transport says
-    /// nothing to its client, such as one that speaks another protocol than HTTP/3 (RFC 9001, 8.1).
+    /// Drops a connection whose first datagram was useless. No timer runs for it, so it would stay. The transport sends
+    /// nothing to its client, for example one that uses a protocol other than HTTP/3 (RFC 9001, 8.1).
     pub(super) fn turn_away(
         &mut self,
         serial: u64,
@@ -131,7 +131,7 @@ impl Server {
         self.remove(serial, now);
     }
 
-    /// Tells a client at once why it is not let in.
+    /// Tells a client at once why it is not admitted.
     fn refuse(&mut self, header: &quiche::Header<'_>, path: Path, code: u16) {
         if let Ok(packet) = refusal(&header.scid, &header.dcid, code) {
             self.admission.reply(path, |out| {
@@ -142,7 +142,7 @@ impl Server {
         }
     }
 
-    /// Notes that a connection's handshake has ended, well or not.
+    /// Records that a connection's handshake has ended, successfully or not.
     pub(super) fn handshake_over(&mut self, serial: u64) {
         if let Some(entry) = self.connections.get_mut(&serial)
             && entry.handshake_until.take().is_some()
@@ -177,7 +177,7 @@ impl Server {
         }
     }
 
-    /// Gives the client as many IDs as it takes, and forgets those that it retired.
+    /// Gives the client as many IDs as it accepts, and forgets those that it retired.
     pub(super) fn update_routes(&mut self, serial: u64) {
         let Some(entry) = self.connections.get_mut(&serial) else { return };
         let quic = &mut entry.responder.connection_mut().quic;

@@ -1,4 +1,4 @@
-//! Datagrams of one connection that go in one call of the system.
+//! Datagrams of one connection that are sent in one system call.
 
 use super::Server;
 use crate::send_loop::Batch;

@@ -1,4 +1,4 @@
-//! A server of the same site beside this one, over something else than QUIC.
+//! A server of the same site beside this one, on a transport other than QUIC.
 
 use super::Server;
 use crate::account::Ledger;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 /// A server that is reloaded and ends with another one, on a thread of its own.
 pub trait Companion: Send {
-    /// Serves connections that begin from now on with this. After an error nothing has changed.
+    /// Serves new connections with this from now on. After an error, nothing has changed.
     fn renew(
         &self,
         identity: &Identity,
@@ -19,17 +19,17 @@ pub trait Companion: Send {
         options: Options,
     ) -> Result<(), TlsError>;
 
-    /// Accepts no more, and lets responses under way finish.
+    /// Accepts no more connections, and lets responses in progress finish.
     fn drain(&self);
 
-    /// Whether all connections have ended. [`Alarm::wake`] tells that this has changed.
+    /// Whether all connections have ended. [`Alarm::wake`] signals that this has changed.
     fn is_over(&self) -> bool;
 
-    /// Ends everything; how many connections there were.
+    /// Ends everything. Returns how many connections there were.
     fn cut(&self) -> usize;
 }
 
-/// The state that servers beside each other share.
+/// The state shared by servers beside each other.
 pub struct Common {
     /// The site that they serve.
     pub site: Arc<dyn Site>,
@@ -58,7 +58,7 @@ impl Server {
         }
     }
 
-    /// Has another server reloaded and ended with this one.
+    /// Reloads and ends another server together with this one.
     pub fn stand_beside(&mut self, other: impl Companion + 'static) {
         self.beside = Some(Box::new(other));
     }

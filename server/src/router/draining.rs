@@ -1,11 +1,11 @@
-//! The end of a server: it answers what came, and closes.
+//! The end of a server: it answers the requests that arrived, and closes.
 
 use super::Server;
 use crate::Event;
 use std::time::Instant;
 
 impl Server {
-    /// Stops accepting and lets responses under way finish, within the limit of [`crate::Limits::drain`].
+    /// Stops accepting and lets responses in progress finish, within the limit of [`crate::Limits::drain`].
     pub fn drain(&mut self, now: Instant) {
         if self.draining.is_none() {
             self.draining = Some(now + self.shared.options.limits.drain);
@@ -31,7 +31,7 @@ impl Server {
         self.draining.is_some_and(|deadline| now >= deadline || ended())
     }
 
-    /// Ends the time for responses under way.
+    /// Ends the time for responses in progress.
     pub fn hurry(&mut self, now: Instant) {
         self.drain(now);
         self.draining = Some(now);

@@ -1,6 +1,6 @@
-//! A packet that refuses a client (RFC 9000, 5.2.2), made without a handshake. The transport makes one only after the
-//! work of a handshake, in a packet that a client cannot read before the server has answered; and where the client's
-//! first packet is refused by TLS, it makes none.
+//! A packet that refuses a client (RFC 9000, 5.2.2), made without a handshake. The transport makes one only after the work
+//! of a handshake, in a packet that a client cannot read before the server has answered; and if TLS refuses the client's
+//! first packet, it makes none.
 
 use ring::aead::quic::{AES_128, HeaderProtectionKey};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -13,20 +13,20 @@ const INITIAL_SALT: [u8; 20] = [
     0xcc, 0xbb, 0x7f, 0x0a,
 ];
 
-/// `CONNECTION_CLOSE` of the transport, of no frame, without a reason (RFC 9000, 19.19).
+/// The transport's `CONNECTION_CLOSE`, for no particular frame and without a reason (RFC 9000, 19.19).
 fn close_frame(code: u16) -> [u8; 5] {
     // A varint of two bytes holds 14 bits; codes of the transport and of TLS have 9.
     let [high, low] = (0x4000 | code & 0x3fff).to_be_bytes();
     [0x1c, high, low, 0x00, 0x00]
 }
 
-/// Bytes of the packet number. With four, the sample for the header's protection begins at the payload.
+/// Bytes of the packet number. With four, the sample for header protection begins at the payload.
 const NUMBER_BYTES: usize = 4;
 
-/// Bytes of the tag behind the payload.
+/// Bytes of the tag after the payload.
 const TAG_BYTES: usize = 16;
 
-/// An Initial packet of version 1 that answers one with these connection IDs, and says why by an error code of the transport
+/// An Initial packet of version 1 that answers one with these connection IDs, and gives the reason as a transport error code
 /// (RFC 9000, 20.1).
 pub(super) fn refusal(
     source: &[u8],
@@ -62,7 +62,7 @@ pub(super) fn refusal(
     Ok(packet)
 }
 
-/// The protection of Initial packets of a server (RFC 9001, 5.2).
+/// The protection of a server's Initial packets (RFC 9001, 5.2).
 struct Keys {
     packet: LessSafeKey,
     /// The nonce of packet 0.

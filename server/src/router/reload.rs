@@ -1,4 +1,4 @@
-//! Another certificate and site for a server that runs.
+//! Another certificate and site for a running server.
 
 use super::Server;
 use crate::responder::Shared;
@@ -8,8 +8,8 @@ use crate::{Identity, Options, TlsError};
 use std::sync::Arc;
 
 impl Server {
-    /// Serves connections that begin from now on with another certificate, site and options. Those that are open keep theirs.
-    /// After an error nothing has changed.
+    /// Serves new connections with another certificate, site and options from now on. Open ones keep theirs. After an error, nothing has
+    /// changed.
     ///
     /// These options stay as they were: the folder of logs and its limits, migration, observers, the orders that visitors try, and the key of stateless resets.
     pub fn reload(

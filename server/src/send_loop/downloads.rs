@@ -1,7 +1,7 @@
-//! Downloads go behind everything else (RFC 9218, 10: a server may depart from a client's signals).
+//! Downloads go after everything else (RFC 9218, 10: a server may depart from a client's signals).
 //!
-//! A browser asks for a file of gigabytes as urgently as for a page. Until it ends, the next page that the user opens would
-//! wait for its end.
+//! A browser requests a file of gigabytes as urgently as a page. Until it ends, the next page that the user opens would
+//! wait.
 
 use super::SendLoop;
 use crate::Downloads;
@@ -9,8 +9,8 @@ use schedulers::{Call, StreamId, URGENCY_MAX};
 use std::time::Instant;
 
 impl SendLoop {
-    /// Lets a response that has become a download go behind all others. A later signal of the client's counts again.
-    /// A WebSocket never becomes one. `bytes` more make `committed` of the response.
+    /// Moves a response that has become a download behind all others. A later signal from the client counts again. A
+    /// WebSocket never becomes one. `bytes` more make `committed` of the response.
     pub(super) fn stand_back(
         &mut self,
         stream: StreamId,

@@ -1,4 +1,4 @@
-//! How responses end: one way for all of them.
+//! How responses end: in one place for all of them.
 
 use super::SendLoop;
 use crate::outgoing::Outgoing;
@@ -8,15 +8,15 @@ use schedulers::StreamId;
 /// How a response ends on its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// The transport has all of it that goes here.
+    /// The transport has everything that is sent here.
     Sent,
-    /// The client has stopped its stream, or broken a rule on it, so that the stream has ended before.
+    /// The client has stopped its stream, or broken a rule on it, so that the stream has already ended.
     Shut,
-    /// Its stream is reset. What the client sends on it may go on.
+    /// Its stream is reset. What the client sends on it may continue.
     Reset(Code),
-    /// Both directions of its stream are given up.
+    /// Both directions of its stream are abandoned.
     GivenUp(Code),
-    /// Its rest goes on on another connection. The stream is reset.
+    /// Its rest continues on another connection. The stream is reset.
     #[cfg(feature = "experiments")]
     Moved,
     /// Its connection is over.
@@ -24,14 +24,15 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
-    /// Whether a part of the response is not sent any more, although the client is connected.
+    /// Whether part of the response is no longer sent, although the client is connected.
     fn is_early(self) -> bool {
         matches!(self, Self::Shut | Self::Reset(_) | Self::GivenUp(_))
     }
 }
 
 impl SendLoop {
-    /// Ends the response on `stream`, and its stream as far as the way says. Returns the response, if it was under way.
+    /// Ends the response on `stream`, and its stream as far as `ending` requires. Returns the response, if it was in
+    /// progress.
     pub(crate) fn finish(&mut self, stream: StreamId, ending: Ending) -> Option<Outgoing> {
         match ending {
             Ending::Sent | Ending::Shut | Ending::Disconnected => {}
@@ -41,13 +42,13 @@ impl SendLoop {
             Ending::GivenUp(code) => self.give_up(stream, code),
         }
         let outgoing = self.streams.take(stream)?;
-        // The scheduler knows since the last byte was committed, or is over as well.
+        // The scheduler has known since the last byte was committed, or has ended as well.
         if !matches!(ending, Ending::Sent | Ending::Disconnected) {
             self.passage.remove(stream);
             self.close(stream);
         }
         if ending.is_early() {
-            // A client pays for responses that it cancels.
+            // A client is charged for responses that it cancels.
             self.unwanted += 1;
             #[cfg(feature = "experiments")]
             self.streams.note_stopped(stream);

@@ -1,5 +1,5 @@
-//! The transport's measurements of its paths. It is asked only when an answer can have changed, because each answer costs it a
-//! look at everything it counts.
+//! The transport's measurements of its paths. It is asked only when an answer can have changed, because each answer makes it
+//! examine everything that it counts.
 
 use crate::Datagrams;
 use connection::Path;
@@ -14,7 +14,7 @@ pub(super) struct Measures {
     mtu_bytes: usize,
     is_on_first: bool,
     is_lossy: bool,
-    /// Bytes of a full datagram, when the last one was asked for.
+    /// Bytes of a full datagram, when the last one was requested.
     pub(super) datagram_bytes: usize,
 }
 
@@ -30,7 +30,7 @@ impl Measures {
         }
     }
 
-    /// A datagram came, or a timer fired.
+    /// A datagram arrived, or a timer fired.
     pub(super) fn renew(&mut self, quic: &connection::Quic) {
         self.is_lossy = false;
         for path in quic.path_stats() {
@@ -44,8 +44,8 @@ impl Measures {
         }
     }
 
-    /// A datagram of at most `most_bytes` is asked for. The bytes that the transport may fill: a probe of the path is longer
-    /// than a full datagram.
+    /// A datagram of at most `most_bytes` is requested. Returns the bytes that the transport may fill: a probe of the path is
+    /// longer than a full datagram.
     pub(super) fn room_bytes(&mut self, quic: &connection::Quic, most_bytes: usize) -> usize {
         let full = quic.max_send_udp_payload_size();
         let full = if self.discovers_mtu { self.mtu_bytes.min(full) } else { full };
@@ -53,7 +53,7 @@ impl Measures {
         if self.discovers_mtu && self.is_on_first { most_bytes } else { self.datagram_bytes }
     }
 
-    /// Whether a datagram of `bytes` is a probe of the path, without data.
+    /// Whether a datagram of `bytes` is a path probe, without data.
     pub(super) fn is_probe(&self, bytes: usize) -> bool {
         self.discovers_mtu && bytes > self.datagram_bytes
     }

@@ -1,4 +1,5 @@
-//! Requests of experiments that join connections: responses that leave and arrive, and whether its window is full.
+//! Requests of experiments that join connections: responses that leave and arrive, and whether the window is
+//! full.
 
 use super::next::Next;
 use super::{Ending, SendLoop, window};
@@ -6,7 +7,7 @@ use crate::outgoing::Outgoing;
 use schedulers::{Call, Resource, StreamId};
 
 impl SendLoop {
-    /// Goes on with a response from another connection.
+    /// Continues a response from another connection.
     pub(crate) fn go_on(
         &mut self,
         stream: StreamId,
@@ -29,14 +30,14 @@ impl SendLoop {
         Some(rest)
     }
 
-    /// The response goes no further than `after_bytes` of its stream before it is decided whether it moves.
+    /// The response goes no further than `after_bytes` of its stream until it is decided whether it moves.
     pub(crate) fn pause(&mut self, stream: StreamId, after_bytes: Option<u64>) {
         if self.streams.pause(stream, after_bytes) {
             self.update_ready(stream);
         }
     }
 
-    /// Whether a full window held the last packet back, and nothing has come since.
+    /// Whether a full window held back the last packet, and nothing has arrived since.
     pub(crate) fn is_window_full(&self) -> bool {
         matches!(self.decided, Some(Next::Poke(None) | Next::Idle))
     }

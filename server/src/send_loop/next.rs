@@ -1,13 +1,13 @@
-//! Decides the next step of the send loop, by the facts alone.
+//! Decides the next step of the send loop from the facts alone.
 
 use std::time::Instant;
 
-/// The facts that decide whether a datagram goes now. The later facts count only where the earlier ones let data go; before that they
-/// are not asked for, because each answer costs the transport a look at its paths.
+/// The facts that determine whether a datagram is sent now. The later facts count only where the earlier ones permit data; before
+/// that they are not determined, because each answer makes the transport examine its paths.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Facts {
     pub(super) handshake: Handshake,
-    /// A timer of the transport has fired, and its probes have not all gone.
+    /// A timer of the transport has fired, and not all of its probes have been sent.
     pub(super) owes_probe: bool,
     pub(super) paced: Paced,
     /// Bytes are before the transport.
@@ -20,36 +20,36 @@ pub(super) struct Facts {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Handshake {
-    /// Its packets go by themselves, before everything else.
+    /// Its packets are sent by themselves, before everything else.
     #[default]
     Goes,
-    /// It waits for the client, and nothing goes before it is complete.
+    /// It waits for the client, and nothing is sent before it is complete.
     Waits,
-    /// It is complete, or answers to early data go behind its packets.
+    /// It is complete, or answers to early data follow its packets.
     LetsDataGo,
 }
 
-/// Until when pacing holds the next packet back.
+/// Until when pacing holds back the next packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Paced {
     #[default]
     No,
-    /// The transport paces, and does not take that for a lack of data.
+    /// The transport paces, and does not mistake that for a lack of data.
     ByTransport(Instant),
-    /// The loop paces, of which the transport knows nothing.
+    /// The loop paces, unknown to the transport.
     ByLoop(Instant),
 }
 
-/// Whether the staged bytes can go as one packet.
+/// Whether the staged bytes can be sent as one packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Room {
     /// They fit in the window.
     Fits,
-    /// The window only seems full, because the connection's flow control credit has ended. Staged bytes and lost ones took
-    /// their credit when they were offered, so they can go. The client may not extend the credit before it has them.
+    /// The window only seems full, because the connection's flow control credit is used up. Staged bytes and lost ones took their
+    /// credit when they were offered, so they can be sent. The client may not extend the credit before it has them.
     LacksCredit,
-    /// They were held back for as long as a probe timeout lasts (RFC 9002, 6.2.1). A window that is full because packets are
-    /// in flight opens sooner. Otherwise it only seemed full.
+    /// They were held back for as long as a probe timeout lasts (RFC 9002, 6.2.1). A window that is full because packets are in
+    /// flight opens sooner. Otherwise it only seemed full.
     HeldTooLong,
     #[default]
     Full,
@@ -59,11 +59,11 @@ pub(super) enum Room {
 pub(super) enum Next {
     /// Ask the transport for a datagram.
     Send(Content),
-    /// Show the transport that there is more to send than may go, and wait: until then, or until something arrives.
+    /// Show the transport that there is more to send than may be sent, and wait: until then, or until something arrives.
     Poke(Option<Instant>),
-    /// Nothing goes until then.
+    /// Nothing is sent until then.
     Wait(Instant),
-    /// Nothing goes until something arrives.
+    /// Nothing is sent until something arrives.
     Idle,
 }
 
@@ -73,12 +73,12 @@ pub(super) enum Content {
     Handshake,
     /// The transport's probes may ignore pacing and the window.
     Probe,
-    /// Nothing is staged: what else the transport has, such as an acknowledgement.
+    /// Nothing is staged: whatever else the transport has, such as an acknowledgement.
     Unstaged,
     Staged,
 }
 
-/// The rules in the order in which they count.
+/// The rules, in the order in which they apply.
 pub(super) fn next(facts: &Facts) -> Next {
     match facts.handshake {
         Handshake::Goes => return Next::Send(Content::Handshake),
@@ -86,11 +86,11 @@ pub(super) fn next(facts: &Facts) -> Next {
         Handshake::LetsDataGo if facts.owes_probe => return Next::Send(Content::Probe),
         Handshake::LetsDataGo => {}
     }
-    // A sender that a pause limits does not use the transport's window up, which must not grow then (RFC 9002, 7.8).
+    // A sender that a pause limits does not use up the transport's window, which must not grow then (RFC 9002, 7.8).
     let pokes = facts.is_staged && !facts.restarts;
     match facts.paced {
-        // A sender that waits for its own pacing is not limited by the application (RFC 9002, 7.8), but the transport takes
-        // it for that, and would not let the window grow.
+        // A sender that waits for its own pacing is not limited by the application (RFC 9002, 7.8), but the transport assumes that
+        // it is, and would not let the window grow.
         Paced::ByLoop(until) if pokes => Next::Poke(Some(until)),
         Paced::ByLoop(until) | Paced::ByTransport(until) => Next::Wait(until),
         Paced::No if !facts.is_staged => Next::Send(Content::Unstaged),
@@ -101,7 +101,7 @@ pub(super) fn next(facts: &Facts) -> Next {
 }
 
 impl Facts {
-    /// Whether nothing of the transport's own goes before data.
+    /// Whether nothing of the transport's own precedes data.
     pub(super) fn let_data_go(&self) -> bool {
         self.handshake == Handshake::LetsDataGo && !self.owes_probe
     }

@@ -1,4 +1,4 @@
-//! When the next packet may go: by a fixed pace, by the transport, or by a bucket of our own.
+//! When the next packet may be sent: by a fixed pace, by the transport, or by a bucket of our own.
 
 use super::next::Paced;
 use super::token_bucket::TokenBucket;
@@ -7,18 +7,18 @@ use crate::Options;
 use crate::pace::Ticks;
 use std::time::{Duration, Instant};
 
-/// Event loops sleep in steps of this, rounded up. A release that is nearer counts as now, and they are woken one step
+/// Event loops sleep in steps of this length, rounded up. A nearer release counts as now, and they are woken one step
 /// before a later one. Otherwise a fast link would be idle between two packets.
 const TIMER_STEP: Duration = Duration::from_millis(1);
 
 /// The pacer of one connection.
 #[derive(Debug)]
 pub(super) enum Pacing {
-    /// A fixed pace alone decides; other pacing would shift packets off the ticks.
+    /// A fixed pace alone determines the times; other pacing would shift packets off the ticks.
     Fixed(Ticks),
     /// The transport paces bbr2, and nothing else.
     Transport,
-    /// Paces what the transport does not.
+    /// Paces where the transport does not.
     Bucket(TokenBucket),
 }
 
@@ -63,7 +63,7 @@ impl Pacing {
         }
     }
 
-    /// When the event loop must be awake for a packet that may go at `release`.
+    /// When the event loop must be awake for a packet that may be sent at `release`.
     pub(super) fn wakeup(release: Instant) -> Instant {
         release.checked_sub(TIMER_STEP).unwrap_or(release)
     }
@@ -77,14 +77,14 @@ impl Pacing {
         if let Self::Fixed(ticks) = self { Some(ticks) } else { None }
     }
 
-    /// A datagram with staged bytes went.
+    /// A datagram with staged bytes was sent.
     pub(super) fn sent(&mut self, bytes: usize) {
         if let Self::Bucket(bucket) = self {
             bucket.sent(bytes);
         }
     }
 
-    /// Stream bytes of one packet that has so much room.
+    /// Stream bytes of one packet with this much room.
     pub(super) fn packet_bytes(&self, room_bytes: usize) -> u64 {
         self.ticks().map_or(room_bytes, |it| it.packet_bytes().min(room_bytes)) as u64
     }

@@ -1,7 +1,7 @@
-//! The window after an idle period (RFC 5681, 4.1): the transport keeps the one it had, however old it is.
+//! The window after an idle period (RFC 5681, 4.1): the transport keeps the previous one, however old it is.
 //!
-//! After a pause longer than a probe timeout no more than the initial window may be in flight. That limit grows by what
-//! is acknowledged, as in slow start, until it reaches the transport's window, which then decides alone again.
+//! After a pause longer than a probe timeout, no more than the initial window may be in flight. That limit grows by
+//! what is acknowledged, as in slow start, until it reaches the transport's window, which alone counts from then on.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 pub(super) struct Restart {
     initial_bytes: u64,
     last_sent: Option<Instant>,
-    /// `None`: the transport's window alone decides.
+    /// `None`: only the transport's window counts.
     limit_bytes: Option<u64>,
-    /// In flight when the last datagram came.
+    /// Bytes in flight when the last datagram arrived.
     in_flight_bytes: u64,
     /// Sent since then.
     sent_bytes: u64,
@@ -24,7 +24,7 @@ impl Restart {
         Self { initial_bytes, last_sent: None, limit_bytes: None, in_flight_bytes, sent_bytes }
     }
 
-    /// There is data to send. True: it ends a pause, so that the limit begins.
+    /// There is data to send. Returns `true` if it ends a pause, so that the limit begins.
     pub(super) fn begins(&mut self, now: Instant, probe_timeout: Duration) -> bool {
         let is_idle = self.last_sent.is_some_and(|it| it + probe_timeout < now);
         if is_idle {
@@ -33,7 +33,7 @@ impl Restart {
         is_idle
     }
 
-    /// A datagram went that the client acknowledges.
+    /// A datagram was sent that the client acknowledges.
     pub(super) fn sent(&mut self, bytes: usize, now: Instant) {
         self.last_sent = Some(now);
         self.sent_bytes += bytes as u64;

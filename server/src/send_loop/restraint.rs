@@ -1,6 +1,6 @@
-//! Logs what holds the sender back (`utmost:restraint`), each time that it changes.
+//! Logs what holds back the sender (`utmost:restraint`), each time that it changes.
 //!
-//! `utmost qlog limits` computes the same from the events that any stack logs; these events say how well it does.
+//! `utmost qlog limits` computes the same from the events that any stack logs; these events show how accurate it is.
 
 use super::SendLoop;
 use super::next::Next;
@@ -8,7 +8,7 @@ use super::window::congestion_lets;
 use schedulers::Restraint;
 
 impl SendLoop {
-    /// After a datagram was made or not: what held the sender back, where its log wants it.
+    /// A datagram was made or not: records what held back the sender, if its log wants that.
     pub(super) fn note_restraint(&mut self, is_made: bool, has_carried: bool) {
         if self.connection.quic.qlog_streamer().is_none() {
             return;
@@ -21,8 +21,8 @@ impl SendLoop {
         }
     }
 
-    /// Why no datagram went. Pacing is asked before the window when a datagram is made; here the window counts first, because
-    /// it would hold the packet back at its time, too.
+    /// Why no datagram was sent. When a datagram is made, pacing is checked before the window; here the window counts first,
+    /// because it would hold back the packet at its time, too.
     fn restraint(&mut self) -> Restraint {
         let quic = &mut self.connection.quic;
         if !quic.is_established() && !quic.is_in_early_data() {
@@ -39,7 +39,7 @@ impl SendLoop {
             true if waits || self.pacing.ticks().is_some() => Restraint::Pacing,
             // Nothing was offered.
             true if !is_staged => Restraint::Scheduler,
-            // Or the transport did not take what was offered: it counts headers, too.
+            // Or the transport did not accept what was offered: it counts headers, too.
             _ if congestion_lets(quic, datagram_bytes) => Restraint::ConnectionFlowControl,
             _ => Restraint::CongestionWindow,
         }

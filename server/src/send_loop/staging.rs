@@ -19,7 +19,7 @@ pub(super) struct Passage {
     buffer: SendBuffer,
     limit_bytes: u64,
     pages: Pages,
-    /// Notes what the transport takes, for studies.
+    /// Records what the transport takes, for studies.
     send_order: Option<SendOrder>,
 }
 
@@ -43,14 +43,14 @@ impl Passage {
         self.limit_bytes = self.limit_bytes.max(bytes);
     }
 
-    /// Forgets a stream of which nothing more goes.
+    /// Forgets a stream on which nothing more is sent.
     pub(super) fn remove(&mut self, stream: StreamId) {
         self.buffer.remove(stream);
     }
 }
 
 impl SendLoop {
-    /// Puts the next packet's bytes before the transport, unless others are staged. A tick of a fixed pace at which nothing is
+    /// Offers the next packet's bytes to the transport, unless others are staged. A tick of a fixed pace at which nothing is
     /// ready passes unused.
     pub(super) fn stage_next(&mut self, now: Instant) {
         let is_tick = |ticks: &mut Ticks| ticks.allow(now);
@@ -63,7 +63,7 @@ impl SendLoop {
         }
     }
 
-    /// Fills the send buffer from the scheduler, and puts its first packets' worth before the transport.
+    /// Fills the send buffer from the scheduler, and offers its first packets' worth to the transport.
     fn stage(&mut self, now: Instant) {
         let packets = self.run_packets();
         let packet_bytes = self.pacing.packet_bytes(self.measures.datagram_bytes);
@@ -92,9 +92,9 @@ impl SendLoop {
         }
     }
 
-    /// Packets that can be staged at once because all of them go at once: they fit in the batch and in the window, and the
-    /// transport paces at a rate at which it holds none of them back. It says its rate by what it sends in 50 us, and at least
-    /// two packets. During the handshake nothing is known of the path. Only where datagrams fit the path are they joined in
+    /// Packets that can be staged at once because all of them can be sent at once: they fit in the batch and in the window, and
+    /// the transport paces at a rate at which it holds none of them back. Its rate shows in what it sends in 50 us, and is at
+    /// least two packets. During the handshake, nothing is known about the path. Only datagrams that fit the path are joined in
     /// batches, and only there may a packet be a few bytes longer in a run than alone.
     fn run_packets(&self) -> u64 {
         let quic = &self.connection.quic;
@@ -110,17 +110,17 @@ impl SendLoop {
         (self.window.room_bytes() / packet_bytes.max(1) as u64).min(self.batch.packets).max(1)
     }
 
-    /// Commits up to `packets` packets' worth of the stream that the scheme picks, as long as it picks no other; false: there is
-    /// nothing to pick.
+    /// Commits up to `packets` packets' worth of the stream that the scheme picks, as long as it picks no other. Returns `false`
+    /// if there is nothing to pick.
     fn commit_run(&mut self, packets: u64, now: Instant) -> bool {
         while let Some(stream) = self.order.picker().pick() {
-            // With a send buffer the bytes wait there for credit; without one, only bytes that have credit are
-            // charged, so that bytes offered and bytes charged are the same.
+            // With a send buffer, the bytes wait there for credit; without one, only bytes with credit are charged, so that
+            // offered and charged bytes are the same.
             let is_buffered = self.passage.limit_bytes > 0;
             let credit = if is_buffered { Some(u64::MAX) } else { self.credit(stream) };
             let Some(mut credit) = credit else { continue };
             let chunk = self.chunk_bytes(stream, packets);
-            // A response alone is picked again and again: once is enough.
+            // A response that is alone is picked again and again: once is enough.
             let (turns, turn_bytes) =
                 if self.streams.responses() == 1 { (1, packets * chunk) } else { (packets, chunk) };
             for turn in 0..turns {
@@ -153,8 +153,8 @@ impl SendLoop {
         }
     }
 
-    /// Stream bytes that flow control allows; `None`: the stream was held back or dropped. A full congestion window is
-    /// not a lack of credit.
+    /// Stream bytes that flow control allows; `None`: the stream was held back or dropped. A full congestion window is not a
+    /// lack of credit.
     fn credit(&mut self, stream: StreamId) -> Option<u64> {
         match self.connection.quic.stream_capacity(stream.0) {
             Ok(0) if Window::is_full(&mut self.connection.quic) => Some(0),
@@ -171,7 +171,7 @@ impl SendLoop {
         }
     }
 
-    /// Offers committed bytes to the transport; false: it did not take them.
+    /// Offers committed bytes to the transport. Returns `false` if it did not accept them.
     fn offer(&mut self, stream: StreamId, bytes: u64) -> bool {
         let mut left = bytes;
         while left > 0 {
@@ -179,7 +179,7 @@ impl SendLoop {
             let Ok(sent) =
                 send(&mut self.connection.quic, stream, outgoing, left, &self.passage.pages)
             else {
-                // The file became shorter while it was being sent: the length that was announced is a lie.
+                // The file was shortened while it was being sent: the announced length is wrong.
                 self.finish(stream, Ending::Reset(Code::Internal));
                 return false;
             };
@@ -198,7 +198,7 @@ impl SendLoop {
         bytes > 0
     }
 
-    /// Fills up the staged bytes that a full window had cut short: now they become a full packet.
+    /// Fills up the staged bytes that a full window had cut short, so that they become a full packet.
     pub(super) fn top_up(&mut self, now: Instant) {
         let Some((stream, staged)) = self.window.short() else { return };
         let wanted = self.chunk_bytes(stream, 1).saturating_sub(staged);
@@ -218,14 +218,14 @@ impl SendLoop {
         }
     }
 
-    /// Bytes of each datagram of a run. They are as long as the first one of the batch, so that the system can cut them. `None`:
-    /// there is none, or it lacks more than an acknowledgement takes, so that they would not go with it.
+    /// Bytes of each datagram of a run. They are as long as the first one of the batch, so that the system can split them.
+    /// `None`: there is none, or it is shorter by more than an acknowledgement takes, so that they would not fit its batch.
     pub(super) fn run_datagram_bytes(&self) -> Option<usize> {
         let (full, first) = (self.measures.datagram_bytes, self.batch.segment_bytes);
         (first + window::ACK_FRAME_ROOM >= full).then_some(full.min(first))
     }
 
-    /// Stream bytes that fit beside all headers in each of the next datagrams.
+    /// Stream bytes that fit besides all headers in each of the next datagrams.
     fn chunk_bytes(&self, stream: StreamId, packets: u64) -> u64 {
         let quic = &self.connection.quic;
         let offset = self.streams.outgoing(stream).map_or(0, |it| self.window.offset(it));
@@ -242,8 +242,8 @@ impl SendLoop {
     }
 }
 
-/// Passes the next bytes of a response to the transport: those that are in memory in one piece, so perhaps not all of them.
-/// Returns how many it took. The outer error is the file's.
+/// Passes the next bytes of a response to the transport: those that are contiguous in memory, so perhaps not all of them.
+/// Returns how many it accepted. The outer error is the file's.
 fn send(
     quic: &mut Quic,
     stream: StreamId,

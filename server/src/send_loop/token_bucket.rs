@@ -1,11 +1,11 @@
 //! Pacing for congestion controls that the transport does not pace: a token bucket (RFC 9002, 7.7).
 //!
-//! The bucket fills at 1.25 times the congestion window in a round trip, so that a paced sender still fills its
+//! The bucket fills at 1.25 times the congestion window per round trip, so that a paced sender still fills its
 //! window. It holds at most an initial window of 10 packets, the largest burst that the RFC recommends.
 
 use std::time::{Duration, Instant};
 
-/// The rate, as a multiple of the congestion window in a round trip.
+/// The rate, as a multiple of the congestion window per round trip.
 const RATE: f64 = 1.25;
 
 /// The largest burst, in packets (RFC 9002, 7.2).
@@ -14,7 +14,7 @@ const BURST_PACKETS: usize = 10;
 /// The bucket of one connection.
 #[derive(Debug)]
 pub(crate) struct TokenBucket {
-    /// Bytes that may go at once. Below zero after an event loop sent ahead of time.
+    /// Bytes that may be sent at once. Below zero after an event loop sent ahead of time.
     bytes: f64,
     burst_bytes: f64,
     filled: Option<Instant>,
@@ -27,7 +27,7 @@ impl TokenBucket {
         Self { bytes: burst_bytes, burst_bytes, filled: None }
     }
 
-    /// When a packet of `packet_bytes` may go, with this congestion window and round trip.
+    /// When a packet of `packet_bytes` may be sent, with this congestion window and round trip.
     pub(crate) fn release(
         &mut self,
         now: Instant,
@@ -45,7 +45,7 @@ impl TokenBucket {
         now + wait.unwrap_or(rtt)
     }
 
-    /// A packet of `packet_bytes` went.
+    /// A packet of `packet_bytes` was sent.
     pub(crate) fn sent(&mut self, packet_bytes: usize) {
         self.bytes -= packet_bytes as f64;
     }
@@ -66,7 +66,7 @@ mod tests {
         Instant::now()
     }
 
-    /// The times in ms at which packets of 1000 bytes go, if the sender has one whenever it may send.
+    /// The times in ms at which packets of 1000 bytes are sent, if the sender has one whenever it may send.
     fn sent_ms(bucket: &mut TokenBucket, start: Instant, packets: usize) -> String {
         let mut now = start;
         let mut times = Vec::new();
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn ten_packets_go_at_once_and_then_a_window_and_a_quarter_in_a_round_trip() {
-        // 1.25 x 40 packets in 50 ms: one each millisecond.
+        // 1.25 x 40 packets in 50 ms: one per millisecond.
         let mut bucket = TokenBucket::new(1000);
         assert_eq!(sent_ms(&mut bucket, now(), 14), "0,0,0,0,0,0,0,0,0,0,1,2,3,4");
     }

@@ -7,10 +7,10 @@ use connection::Path;
 impl SendLoop {
     /// Asks the transport for a packet until it is certain that it has none.
     ///
-    /// quiche keeps a stream in its queue if its lost bytes were acknowledged before they were sent again.
-    /// At such a stream, quiche makes no packet, says that it is done, and puts the stream behind the others.
-    /// It continues with the others only when asked again. Only streams with an open end can be in that
-    /// state: our own three, streams of responses under way, and streams whose responses have moved.
+    /// quiche keeps a stream in its queue if its lost bytes were acknowledged before they were sent again. At such a
+    /// stream, quiche makes no packet, reports that it is done, and puts the stream after the others. It continues with
+    /// the others only when asked again. Only streams with an open end can be in that state: our own three, streams of
+    /// responses in progress, and streams whose responses have moved.
     pub(super) fn send(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
         let quic = &mut self.connection.quic;
         let open_ended = OWN_STREAMS.len() + self.streams.responses();
@@ -25,7 +25,7 @@ impl SendLoop {
         send_once(quic, self.home, out)
     }
 
-    /// Asks for a packet in a buffer that is too small for it.
+    /// Requests a packet in a buffer that is too small for it.
     pub(super) fn poke(&mut self, out: &mut [u8]) -> Result<Option<Datagram>, quiche::Error> {
         let quic = &mut self.connection.quic;
         let size = (1 + quic.destination_id().len() + 8).min(out.len());
@@ -33,8 +33,8 @@ impl SendLoop {
     }
 }
 
-/// Asks for a packet to `to`. Without it the transport chooses: that may be a path with a challenge for which it has no
-/// credit left, and then it sends nothing at all.
+/// Requests a packet to `to`. Without it, the transport chooses: that may be a path with a challenge for which it has
+/// no credit left, and then it sends nothing at all.
 fn send_once(
     quic: &mut connection::Quic,
     to: Option<Path>,

@@ -1,4 +1,4 @@
-//! Room in the congestion window, and whether the bytes offered to the transport have gone.
+//! Room in the congestion window, and whether the bytes offered to the transport were sent.
 
 use super::next::Room;
 use super::restart::Restart;
@@ -16,13 +16,13 @@ const ACK_DELAY: Duration = Duration::from_millis(25);
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     staged: Option<Staged>,
-    /// Something other than the staged bytes may have gone in a datagram. They have certainly gone only when the
-    /// transport says that it has nothing left.
+    /// Something other than the staged bytes may have been sent in a datagram. They were certainly sent only once the transport
+    /// reports that it has nothing left.
     doubtful: bool,
     datagrams: Datagrams,
-    /// Under bbr2, bytes are staged behind those that have likely gone.
+    /// Under bbr2, bytes are staged after those that were likely sent.
     stages_ahead: bool,
-    /// Room in the window when the last datagram came; `None`: not measured yet.
+    /// Room in the window when the last datagram arrived; `None`: not measured yet.
     opening_bytes: Option<u64>,
     /// Stream bytes offered since then.
     offered_bytes: u64,
@@ -35,12 +35,12 @@ pub(crate) struct Window {
     held_until: Option<Instant>,
 }
 
-/// Bytes offered to the transport and not known to have gone.
+/// Bytes offered to the transport and not known to have been sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Staged {
     stream: StreamId,
     bytes: u64,
-    /// Packet bytes beside the stream bytes, at least.
+    /// Packet bytes besides the stream bytes, at least.
     overhead_bytes: u64,
     /// A window or credit cut it short of a full packet.
     pub(super) short: bool,
@@ -54,9 +54,9 @@ pub(crate) struct Staged {
 enum Fate {
     /// No datagram has gone since.
     Unsent,
-    /// A datagram has gone, perhaps with some of them.
+    /// A datagram was sent, perhaps with some of them.
     PerhapsGone,
-    /// A datagram has gone that had room for all of them.
+    /// A datagram was sent that had room for all of them.
     LikelyGone,
 }
 
@@ -84,7 +84,7 @@ impl Window {
         Self { datagrams: options.datagrams, stages_ahead, restart, ..Self::default() }
     }
 
-    /// The stream offset that counts in the room of a packet of these bytes: that of its first byte.
+    /// The stream offset that determines the room in a packet with these bytes: that of its first byte.
     pub(crate) fn offset(&self, outgoing: &Outgoing) -> u64 {
         match self.datagrams {
             Datagrams::Fixed => outgoing.committed(),
@@ -102,7 +102,7 @@ impl Window {
         self.is_clear() || (self.stages_ahead && self.has_likely_gone())
     }
 
-    /// Whether bytes of `stream` are before the transport.
+    /// Whether bytes of `stream` are offered to the transport.
     pub(crate) fn has_staged(&self, stream: StreamId) -> bool {
         self.staged.is_some_and(|it| it.stream == stream)
     }
@@ -114,13 +114,13 @@ impl Window {
         self.staged.is_some_and(|it| it.fate == Fate::LikelyGone)
     }
 
-    /// Whether more than one packet's bytes are before the transport.
+    /// Whether more than one packet's bytes are offered to the transport.
     pub(crate) fn is_run(&self) -> bool {
         self.staged.is_some_and(|it| it.is_run)
     }
 
-    /// A datagram came: acknowledgements may have opened the window, and the transport may have control
-    /// frames to send that take room in the next packet.
+    /// A datagram arrived: acknowledgements may have opened the window, and the transport may have control frames to send that
+    /// take room in the next packet.
     pub(crate) fn received(&mut self) {
         self.opening_bytes = None;
         self.offered_bytes = 0;
@@ -139,7 +139,7 @@ impl Window {
         self.held_until = None;
     }
 
-    /// The staged bytes, if they were cut short and none has gone yet.
+    /// The staged bytes, if they were cut short and none was sent yet.
     pub(crate) fn short(&self) -> Option<(StreamId, u64)> {
         let short = self.staged.filter(|it| it.short && it.fate == Fate::Unsent);
         short.map(|it| (it.stream, it.bytes))
@@ -153,8 +153,8 @@ impl Window {
         }
     }
 
-    /// The room for the staged bytes as a packet of at most `datagram_bytes`. Where it is not known how much of them is
-    /// left, or where the window cut them short, only a full packet will do.
+    /// The room for the staged bytes as a packet of at most `datagram_bytes`. If it is unknown how many of them are left, or if
+    /// the window cut them short, there must be room for a full packet.
     pub(crate) fn room(
         &mut self,
         quic: &mut connection::Quic,
@@ -196,7 +196,7 @@ impl Window {
         self.restart.as_ref().map_or(window_bytes, |it| it.window(window_bytes))
     }
 
-    /// Whether the staged bytes have been held back long enough; otherwise they are from now on.
+    /// Whether the staged bytes have been held back long enough; if not, they are from now on.
     fn is_held_too_long(&mut self, quic: &connection::Quic, now: Instant) -> bool {
         let is_too_long = self.held_until.is_some_and(|it| it <= now);
         if is_too_long {
@@ -207,12 +207,12 @@ impl Window {
         is_too_long
     }
 
-    /// The transport did not take the staged bytes: they are held back from now on.
+    /// The transport did not accept the staged bytes: they are held back from now on.
     pub(crate) fn hold(&mut self, quic: &connection::Quic, now: Instant) {
         self.held_until = probe_timeout(quic).map(|it| now + it);
     }
 
-    /// When what is held back may go, if that is later than now. What is overdue waits for the pacing's release.
+    /// When held-back bytes may be sent, if that is later than now. Overdue bytes wait until pacing releases them.
     pub(crate) fn held_until(&self, now: Instant) -> Option<Instant> {
         self.held_until.filter(|at| *at > now)
     }
@@ -264,7 +264,7 @@ impl Window {
         }
     }
 
-    /// A datagram went with the staged bytes; the transport has retransmitted `retransmitted` stream bytes so far.
+    /// A datagram was sent with the staged bytes; the transport has retransmitted `retransmitted` stream bytes so far.
     pub(crate) fn sent(&mut self, sent: usize, retransmitted: u64) {
         let sent = sent as u64;
         self.held_until = None;
@@ -284,8 +284,8 @@ impl Window {
         }
     }
 
-    /// A datagram went for another reason than staged bytes: an acknowledgement or a probe, which may have taken the
-    /// staged bytes along.
+    /// A datagram was sent for another reason than staged bytes: an acknowledgement or a probe, which may have included the
+    /// staged bytes.
     pub(crate) fn sent_unasked(&mut self, sent: usize) {
         self.sent_bytes += sent as u64;
         self.doubtful |= sent > 0;
@@ -295,30 +295,30 @@ impl Window {
         }
     }
 
-    /// The transport probed the path in place of sending the staged bytes.
+    /// The transport probed the path instead of sending the staged bytes.
     pub(crate) fn probed(&mut self, sent: usize) {
         self.held_until = None;
         self.sent_unasked(sent);
     }
 
-    /// The client acknowledges the datagram that went: another pause begins after it.
+    /// The client acknowledges the datagram that was sent: another pause begins after it.
     pub(crate) fn sent_data(&mut self, sent: usize, now: Instant) {
         if let Some(restart) = &mut self.restart {
             restart.sent(sent, now);
         }
     }
 
-    /// Packet bytes to leave free: after a datagram came, the next packet may carry an acknowledgement.
-    /// Without room for it the last bytes of the packet's data would travel alone in a packet of their own.
+    /// Packet bytes to leave free: after a datagram arrived, the next packet may carry an acknowledgement. Without room for it,
+    /// the last bytes of the packet's data would travel in a packet of their own.
     pub(crate) fn reserve(&self) -> usize {
-        // Even datagrams leave the room in the first of a batch only: the acknowledgement goes with it.
+        // Even datagrams leave the room in the first of a batch only, which carries the acknowledgement.
         let is_even = self.datagrams == Datagrams::Fitted;
         let may_carry = self.doubtful && !(is_even && self.sent_bytes > 0);
         if may_carry { ACK_FRAME_ROOM } else { 0 }
     }
 
-    /// Whether all offered bytes have gone if the transport has nothing to send. That does not follow if nothing has
-    /// gone since: then the window is smaller than it seemed.
+    /// Whether all offered bytes were sent if the transport has nothing to send. That does not follow if nothing was sent since:
+    /// then the window is smaller than it seemed.
     pub(crate) fn proves_empty(&self) -> bool {
         self.staged.is_none_or(|it| it.fate != Fate::Unsent)
     }
@@ -337,27 +337,27 @@ const PACKET_NUMBER_ROOM: usize = 3;
 /// An ACK frame with one range: type, largest, delay, count, first range.
 pub(super) const ACK_FRAME_ROOM: usize = 14;
 
-/// Packet bytes beside the stream bytes, at most: first byte, connection ID, packet number of 4 bytes,
-/// AEAD tag, and the STREAM frame's type, stream ID, offset and length (quiche writes it in 2 bytes).
+/// Packet bytes besides the stream bytes, at most: first byte, connection ID, packet number of 4 bytes, AEAD tag, and the STREAM
+/// frame's type, stream ID, offset and length (quiche writes it in 2 bytes).
 pub(crate) fn overhead_max(quic: &connection::Quic, stream: StreamId, offset: u64) -> usize {
     overhead_min(quic, stream, offset) + PACKET_NUMBER_ROOM
 }
 
-/// The same in a run on a fast path, where a packet number has 2 bytes at most.
+/// The same in a run on a fast path, where a packet number has at most 2 bytes.
 pub(crate) fn overhead_in_run(quic: &connection::Quic, stream: StreamId, offset: u64) -> usize {
     overhead_min(quic, stream, offset) + 1
 }
 
-/// Bytes in flight and before the transport; what flow control holds back counts, because the transport does not
-/// tell it apart.
+/// Bytes in flight and offered to the transport; bytes that flow control holds back count, because the transport does not
+/// distinguish them.
 pub(crate) fn in_flight_bytes(quic: &mut connection::Quic) -> u64 {
     let free = quic.stream_capacity(CONTROL_STREAM.0).unwrap_or(0);
     window_bytes(quic).saturating_sub(free as u64)
 }
 
-/// Whether the congestion window has room for a datagram. The transport does not tell its room from the connection's
-/// flow control, so bytes in flight are taken from its counts: what was sent and neither acknowledged nor lost. A
-/// packet that is never acknowledged, because it only acknowledges, counts for ever: the answer can be a wrong no.
+/// Whether the congestion window has room for a datagram. The transport does not distinguish its room from the connection's flow
+/// control, so bytes in flight are computed from its counts: what was sent and neither acknowledged nor lost. A packet that is
+/// never acknowledged, because it only acknowledges, counts forever, so the answer can wrongly be no.
 pub(crate) fn congestion_lets(quic: &connection::Quic, datagram_bytes: usize) -> bool {
     let counts = quic.stats();
     let ended_bytes = counts.acked_bytes.saturating_add(counts.lost_bytes);
@@ -375,7 +375,7 @@ fn window_bytes(quic: &connection::Quic) -> u64 {
     quic.path_stats().find(|it| it.active).map_or(0, |it| it.cwnd as u64)
 }
 
-/// Whether round trips have become longer than the shortest by an eighth, the sign of `HyStart++` (RFC 9406, 4.2)
+/// Whether round trips have become longer than the shortest by an eighth, which `HyStart++` (RFC 9406, 4.2) takes as the sign
 /// that packets wait in a queue.
 #[cfg(feature = "experiments")]
 pub(crate) fn path_has_queue(quic: &connection::Quic) -> bool {
@@ -383,7 +383,7 @@ pub(crate) fn path_has_queue(quic: &connection::Quic) -> bool {
     path.is_some_and(|it| it.min_rtt.is_some_and(|least| it.rtt > least + least / 8))
 }
 
-/// As [`overhead_max`] with a packet number of 1 byte.
+/// Like [`overhead_max`], with a packet number of 1 byte.
 fn overhead_min(quic: &connection::Quic, stream: StreamId, offset: u64) -> usize {
     let frame = 1 + octets::varint_len(stream.0) + octets::varint_len(offset) + 2;
     1 + quic.destination_id().len() + 1 + 16 + frame

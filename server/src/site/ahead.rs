@@ -1,4 +1,4 @@
-//! Early hints and pushes that go ahead of a response.
+//! Early hints and pushes that precede a response.
 
 use super::Request;
 use super::fields::to_http3;
@@ -13,9 +13,9 @@ pub struct Ahead {
     pub hints: Vec<String>,
     /// Requests whose responses are promised and pushed, in this order.
     pub pushes: Vec<Promise>,
-    /// When pushed bytes may go.
+    /// When pushed bytes may be sent.
     pub gate: Option<Gate>,
-    /// How many pushes may be under way at a time.
+    /// How many pushes may be in progress at a time.
     pub max_concurrent_pushes: Option<u64>,
 }
 
@@ -28,7 +28,7 @@ pub struct Promise {
     pub path: String,
     /// Other fields.
     pub fields: HeaderMap,
-    /// The fields hold the cookies that the client's own request would have.
+    /// The fields include the cookies that the client's own request would have.
     pub cookies_known: bool,
 }
 
@@ -46,7 +46,7 @@ impl Promise {
         headers
     }
 
-    /// The request as the server makes it of the site.
+    /// The request as the server makes it to the site.
     pub fn request(&self) -> Request {
         let cookies_known = self.cookies_known;
         Request { pushed: true, cookies_known, ..Request::from_headers(&self.headers()) }

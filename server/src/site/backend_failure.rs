@@ -1,17 +1,17 @@
-//! Failures between a client and a backend, and the client's answer to each.
+//! Failures between a client and a backend, and the client's answer for each.
 
 use super::Response;
 use http::header::{HeaderValue, RETRY_AFTER};
 use http3::Code;
 use std::error::Error;
 
-/// Why the backend's response does not come or does not end.
+/// Why the backend's response does not arrive or does not end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BackendFailure {
-    /// Too many requests are under way or wait.
-    #[error("too many requests under way")]
+    /// Too many requests are in progress or waiting.
+    #[error("too many requests in progress")]
     Busy,
-    /// No server listens at the address, the name is unknown, or the server is not the one that is meant.
+    /// No server listens at the address, the name is unknown, or the server is not the intended one.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
     /// Connecting, answering or sending took too long.
@@ -21,7 +21,7 @@ pub enum BackendFailure {
     #[error("not a proper response: {0}")]
     Improper(String),
     /// HTTP cannot express the request.
-    #[error("the request cannot be passed on: {0}")]
+    #[error("the request cannot be forwarded: {0}")]
     Unsayable(String),
     /// The client neither sends the body of its request nor reads the response.
     #[error("the client is too slow")]
@@ -29,16 +29,16 @@ pub enum BackendFailure {
     /// The body of the request breaks the rules of its protocol.
     #[error("the client's body is malformed")]
     ClientWrong,
-    /// The body of the request is larger than allowed, or its trailer fields are.
+    /// The body of the request, or its trailer fields, are larger than allowed.
     #[error("the client's body is too large")]
     ClientLarge,
-    /// The client has given its request up.
+    /// The client has abandoned its request.
     #[error("the client is gone")]
     ClientGone,
 }
 
 impl BackendFailure {
-    /// A response that a library of HTTP does not take, with the causes.
+    /// A response that an HTTP library does not accept, with the causes.
     pub fn improper(error: &dyn Error) -> Self {
         Self::Improper(causes(error))
     }
@@ -58,7 +58,7 @@ impl BackendFailure {
         Response { headers: headers.into_iter().collect(), ..response }
     }
 
-    /// The code with which a response ends that has begun.
+    /// The code with which a response ends that has already begun.
     pub fn code(&self) -> Code {
         match self {
             Self::ClientSlow | Self::ClientGone => Code::RequestCancelled,

@@ -3,7 +3,7 @@
 use super::{Contents, Later};
 use std::sync::Arc;
 
-/// Where the bytes of a body come from.
+/// The source of a body's bytes.
 #[derive(Debug, Clone, Default)]
 pub enum Body {
     /// No body.
@@ -24,7 +24,7 @@ pub enum Body {
     },
     /// Bodies one after another.
     Several(Arc<[Self]>),
-    /// A body whose real bytes are not at hand.
+    /// A body whose real bytes are unavailable.
     Synthetic {
         /// The first bytes.
         begin: &'static [u8],
@@ -33,7 +33,7 @@ pub enum Body {
         /// Distinguishes the bytes after `begin` from bytes of other bodies.
         seed: u64,
     },
-    /// Both head and body come later, from another server.
+    /// Both head and body follow later, from another server.
     Later(Arc<Later>),
 }
 
@@ -55,7 +55,7 @@ impl Body {
         }
     }
 
-    /// Whether each read is a call of the system.
+    /// Whether each read is a system call.
     pub(crate) fn is_on_disk(&self) -> bool {
         match self {
             Self::File(contents, _) => contents.memory_bytes().is_none(),
@@ -78,7 +78,7 @@ impl Body {
         }
     }
 
-    /// Fills `buffer` from `offset` on; fails if somebody has written to the file.
+    /// Fills `buffer` from `offset` on; fails if the file was written to.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match self {
             Self::Empty | Self::Later(_) => {}
@@ -110,7 +110,7 @@ impl Body {
     }
 }
 
-/// Fills `buffer` from `offset` on of what the bodies are together.
+/// Fills `buffer` from `offset` on with the concatenated bodies.
 fn read_several(bodies: &[Body], mut offset: u64, mut buffer: &mut [u8]) -> std::io::Result<()> {
     for body in bodies {
         let left = body.bytes().saturating_sub(offset);

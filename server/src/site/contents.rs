@@ -20,19 +20,19 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub struct Contents {
     place: Place,
-    /// Given back when the last response is done.
+    /// Returned when the last response is done.
     _share: Share,
 }
 
 #[derive(Debug)]
 enum Place {
     Memory(Box<[u8]>),
-    /// Read as it is sent, so that its size does not matter, and as it was found.
+    /// Read while it is sent, so that its size does not matter, and with the version that was found.
     Disk(File, Version),
 }
 
 impl Contents {
-    /// Fills `buffer` from `offset` on; fails if somebody has written to the file, because its bytes are of two versions then.
+    /// Fills `buffer` from `offset` on; fails if the file was written to, because its bytes are of two versions then.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         match &self.place {
             Place::Disk(file, version) => {
@@ -70,7 +70,7 @@ impl Contents {
     }
 }
 
-/// Contents that somebody sends: they count in the budget as long.
+/// Contents that are being sent: they count in the budget that long.
 struct InUse(Arc<Contents>);
 
 impl AsRef<[u8]> for InUse {
@@ -79,13 +79,13 @@ impl AsRef<[u8]> for InUse {
     }
 }
 
-/// A version of a file: two are the same if nobody has written to the file or replaced it, whatever time it was given since.
+/// A version of a file: two are the same if the file was neither written to nor replaced, whatever time it was given since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     device: u64,
     inode: u64,
     changed: (i64, i64),
-    /// When anything about it was changed, its times included. Only the system sets it.
+    /// When anything about it was changed, including its times. Only the system sets it.
     status_changed: (i64, i64),
     /// The size.
     pub bytes: u64,
@@ -103,8 +103,8 @@ impl Version {
         }
     }
 
-    /// The entity tag of these contents. Two files may have one size and one time, such as files of two releases that were packed
-    /// reproducibly. So it is of the bytes, or of what the system knows of a file that is too large to be read.
+    /// The entity tag of these contents. Two files may have the same size and time, such as files of two releases that were packed
+    /// reproducibly. So it depends on the bytes, or on what the system knows about a file that is too large to be read.
     pub fn etag(&self, contents: &Contents) -> String {
         let digest =
             contents.in_memory().map_or_else(|| sha256(format!("{self:?}").as_bytes()), sha256);
@@ -112,14 +112,14 @@ impl Version {
         format!("\"{begin:016x}-{:x}\"", self.bytes)
     }
 
-    /// When the file was changed, to the second. It has been here since its status was changed at the latest: a time in the future
-    /// is not passed on (RFC 9110, 8.8.2.1).
+    /// When the file was changed, to the second. It has existed at least since its status changed: a time in the future is not passed on
+    /// (RFC 9110, 8.8.2.1).
     pub fn changed(&self) -> SystemTime {
         let seconds = self.changed.0.min(self.status_changed.0).max(0);
         SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.unsigned_abs())
     }
 
-    /// Whether the time tells it from earlier versions: nobody has set it (RFC 9110, 8.8.2.2).
+    /// Whether the time distinguishes it from earlier versions: nobody has set it (RFC 9110, 8.8.2.2).
     pub fn is_told_by_time(&self) -> bool {
         self.changed.0 == self.status_changed.0
     }
@@ -129,7 +129,7 @@ impl Version {
         self.changed.0 > other.changed.0
     }
 
-    /// Whether nobody has written to the file since. A new name or permission changes no bytes.
+    /// Whether the file was not written to since. A new name or permission changes no bytes.
     fn is_unwritten_since(&self, before: &Self) -> bool {
         (self.changed, self.bytes) == (before.changed, before.bytes)
     }
@@ -143,7 +143,7 @@ pub struct Budget {
     memory: AtomicU64,
 }
 
-/// A part of a budget, given back when it is dropped.
+/// A part of a budget, returned when it is dropped.
 #[derive(Debug)]
 struct Share {
     budget: Arc<Budget>,
@@ -159,7 +159,7 @@ impl Drop for Share {
 }
 
 impl Budget {
-    /// A budget of which nothing is used.
+    /// An unused budget.
     pub fn new(limits: FileLimits) -> Self {
         Self { limits, descriptors: AtomicU64::new(0), memory: AtomicU64::new(0) }
     }
@@ -169,9 +169,10 @@ impl Budget {
         self.descriptors.load(Ordering::Relaxed)
     }
 
-    /// Opens a regular file, by a path without symbolic links. It costs memory if it is small and there is some, otherwise a descriptor.
+    /// Opens a regular file, by a path without symbolic links. It costs memory if it is small and memory is left, otherwise a
+    /// descriptor.
     pub fn open(self: &Arc<Self>, path: &Path) -> io::Result<(Contents, Version)> {
-        // Before it is opened: to open a pipe waits for its other end.
+        // Before it is opened: opening a pipe waits for its other end.
         let found = std::fs::metadata(path)?;
         if !found.is_file() {
             return Err(ErrorKind::NotFound.into());
@@ -211,8 +212,7 @@ fn take(held: &AtomicU64, more: u64, most: u64) -> bool {
     held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).is_ok()
 }
 
-/// Opens a file by a path without symbolic links. One that somebody has put there since it was looked at is not followed: it could
-/// lead anywhere.
+/// Opens a file by a path without symbolic links. A link that was put there since the check is not followed: it could lead anywhere.
 #[cfg(target_os = "linux")]
 fn open_unlinked(path: &Path) -> io::Result<File> {
     let how = OpenHow::new()
@@ -231,7 +231,7 @@ fn open_unlinked(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Reads a file of `bytes`. `None`: it changes at this moment.
+/// Reads a file of `bytes`. `None`: it is changing at this moment.
 fn read_small(path: &Path, bytes: u64, share: Share) -> io::Result<Option<(Contents, Version)>> {
     let mut file = open_unlinked(path)?;
     let version = Version::of(&file.metadata()?);

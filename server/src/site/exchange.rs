@@ -1,5 +1,5 @@
-//! A later response, shared by the connection that asked for it and the task that makes it: the task of a backend, or
-//! one of this server.
+//! A later response, shared by the connection that requested it and the task that makes it: the task of a backend, or one of
+//! this server.
 
 use super::fields::texts;
 use super::{BackendFailure, Response, trailers};
@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// A request under way, and its response.
+/// A request in progress, and its response.
 pub struct Exchange {
     /// It opens a WebSocket: the request's body is passed on as it arrives.
     pub is_tunnel: bool,
@@ -24,10 +24,10 @@ pub struct Exchange {
 #[derive(Default)]
 struct State {
     upload: VecDeque<u8>,
-    /// Bytes of the request's body that have come.
+    /// Bytes of the request's body that have arrived.
     uploaded: u64,
     upload_ended: bool,
-    /// The trailer fields of the request, which follow its body.
+    /// The request's trailer fields, which follow its body.
     upload_trailers: HeaderMap,
     turns: Turns,
     /// The `Link` fields of the backend's first 103 response.
@@ -40,7 +40,7 @@ struct State {
     /// The end, with the trailer fields.
     end: Option<Result<HeaderMap, BackendFailure>>,
     progress: Progress,
-    /// Why the task must not go on.
+    /// Why the task must stop.
     stopped: Option<BackendFailure>,
     /// The task that carries the exchange out.
     carrier: Option<Waker>,
@@ -50,18 +50,18 @@ struct State {
     ring: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
-/// How far the response has come, whether it was taken or not.
+/// How far the response has arrived, whether it was taken or not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Progress {
     #[default]
     Asked,
-    /// Its head has come.
+    /// Its head has arrived.
     Answered,
-    /// Its end has come.
+    /// Its end has arrived.
     Finished,
 }
 
-/// How far the backend's connection has come with the request's body.
+/// How far the backend's connection has processed the request's body.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Turns {
     /// How often it has taken some.
@@ -113,19 +113,19 @@ impl State {
     }
 }
 
-/// The backend's side. Only one task calls the functions that poll, but for [`Self::poll_upload`].
+/// The backend's side. Only one task calls the polling functions, except [`Self::poll_upload`].
 impl Exchange {
     /// Ends the exchange from anywhere.
     pub fn stop(&self, trouble: BackendFailure) {
         self.state().stop(trouble);
     }
 
-    /// Ready when the exchange must not go on, with the reason.
+    /// Ready when the exchange must stop, with the reason.
     pub fn poll_stopped(&self, context: &mut Context<'_>) -> Poll<BackendFailure> {
         self.poll(context, |state| state.stopped.clone())
     }
 
-    /// Ready when the request's body fills the buffer, or is here wholly: then true.
+    /// Ready when the request's body fills the buffer, or has arrived completely; then `true`.
     pub fn poll_gathered(&self, context: &mut Context<'_>) -> Poll<bool> {
         let is_gathered = |it: &State| it.upload_ended || it.upload.len() >= BUFFER_BYTES;
         self.poll(context, |state| is_gathered(state).then_some(state.upload_ended))
@@ -136,7 +136,7 @@ impl Exchange {
         self.poll(context, |state| Some(state.turns).filter(|it| *it != before))
     }
 
-    /// How far the backend's connection has come with the request's body.
+    /// How far the backend's connection has processed the request's body.
     pub fn turns(&self) -> Turns {
         self.state().turns
     }
@@ -155,17 +155,17 @@ impl Exchange {
         Poll::Ready(ready)
     }
 
-    /// The bytes of the request's body that are here and not taken.
+    /// The bytes of the request's body that have arrived and are not taken.
     pub fn upload_bytes(&self) -> usize {
         self.state().upload.len()
     }
 
-    /// The names of the trailer fields of the request's body that are here and not taken.
+    /// The names of the trailer fields of the request's body that have arrived and are not taken.
     pub fn trailer_names(&self) -> Vec<String> {
         self.state().upload_trailers.keys().map(ToString::to_string).collect()
     }
 
-    /// The next bytes of the request's body, then its trailer fields, if it has some; `None` at its end.
+    /// The next bytes of the request's body, then its trailer fields, if any; `None` at its end.
     pub fn poll_upload(&self, context: &mut Context<'_>) -> Poll<Option<UploadPiece>> {
         let mut state = self.state();
         let (front, _) = state.upload.as_slices();
@@ -191,7 +191,7 @@ impl Exchange {
         Poll::Ready(Some(UploadPiece::Bytes(bytes)))
     }
 
-    /// An interim response came. Only the first early hints are kept.
+    /// An interim response arrived. Only the first early hints are kept.
     pub fn interim(&self, status: StatusCode, headers: &HeaderMap) {
         let mut state = self.state();
         state.interim += 1;
@@ -204,7 +204,7 @@ impl Exchange {
         Self::ring(state);
     }
 
-    /// The head of the response has come.
+    /// The head of the response has arrived.
     pub fn answer(&self, head: Response) {
         let mut state = self.state();
         (state.head, state.progress) = (Some(head), Progress::Answered);
@@ -232,18 +232,18 @@ impl Exchange {
         Self::ring(state);
     }
 
-    /// A response that is here as a whole.
+    /// A response that is available as a whole.
     pub fn answer_whole(&self, response: Response) {
         self.answer(response);
         self.finish(Ok(HeaderMap::new()));
     }
 
-    /// Whether some of the request's body has come.
+    /// Whether some of the request's body has arrived.
     pub fn has_body(&self) -> bool {
         self.state().uploaded > 0
     }
 
-    /// Whether nothing more of the request's body is of use.
+    /// Whether nothing more of the request's body is needed.
     pub fn is_over(&self) -> bool {
         let state = self.state();
         state.progress == Progress::Finished || state.stopped.is_some()
@@ -265,7 +265,7 @@ pub enum Piece {
     Head(Box<Response>),
     /// The next bytes of the body.
     Body(Vec<u8>),
-    /// The end: trailer fields, of which there may be none, if the whole body came.
+    /// The end: trailer fields, which may be empty, if the whole body arrived.
     End(Result<HeaderMap, BackendFailure>),
 }
 
@@ -296,7 +296,7 @@ impl Later {
         (Arc::clone(&exchange), Self { exchange, maker: Maker::Here })
     }
 
-    /// Whether it arrives complete with its body, and not from a backend piece by piece.
+    /// Whether it arrives complete with its body, and not piece by piece from a backend.
     pub fn comes_whole(&self) -> bool {
         self.maker == Maker::Here
     }
@@ -323,7 +323,7 @@ impl Later {
         self.exchange.state().ring = Some(ring);
     }
 
-    /// The next piece, if one has come; at most `room` bytes of a body.
+    /// The next piece, if one has arrived; at most `room` bytes of a body.
     pub fn next(&self, room: usize) -> Option<Piece> {
         let mut state = self.exchange.state();
         if let Some(links) = state.hints.take() {
@@ -359,7 +359,7 @@ impl Later {
         self.exchange.state().upload.len() < BUFFER_BYTES
     }
 
-    /// Trailer fields follow the request's body, which is here wholly.
+    /// Trailer fields follow the request's body, which has arrived completely.
     pub fn trail(&self, fields: &HeaderMap) {
         let mut state = self.exchange.state();
         match trailers::of_request(fields) {
@@ -375,7 +375,7 @@ impl Later {
         state.wake();
     }
 
-    /// The rest of the request's body does not come, because it is malformed.
+    /// The rest of the request's body does not arrive, because it is malformed.
     pub fn break_upload(&self) {
         self.exchange.state().stop(BackendFailure::ClientWrong);
     }
@@ -387,7 +387,7 @@ impl Drop for Later {
         state.body = VecDeque::new();
         state.upload = VecDeque::new();
         state.stop(BackendFailure::ClientGone);
-        // A task that waits for news learns that there is none, although the backend may keep its side for long.
+        // A task that waits for news learns that there is none, although the backend may keep its side open for long.
         let ring = state.ring.take();
         drop(state);
         drop(ring);

@@ -4,7 +4,8 @@ use http::header::{AsHeaderName, HeaderMap, HeaderName, HeaderValue};
 use http3::NameValue;
 use std::borrow::Cow;
 
-/// The fields of these lines, in order, without lines that no field can say, and without pseudo-header fields.
+/// The fields of these lines, in order, without lines that no field can express, and without pseudo-header
+/// fields.
 pub fn fields<N, V>(lines: impl IntoIterator<Item = (N, V)>) -> HeaderMap
 where
     HeaderName: TryFrom<N>,
@@ -16,7 +17,7 @@ where
     fields
 }
 
-/// Adds these lines, but for those that no field can say.
+/// Adds these lines, except those that no field can express.
 pub fn add<N, V>(fields: &mut HeaderMap, lines: impl IntoIterator<Item = (N, V)>)
 where
     HeaderName: TryFrom<N>,
@@ -24,13 +25,13 @@ where
 {
     for (name, value) in lines {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            // A full map takes no more.
+            // A full map accepts no more.
             fields.try_append(name, value).ok();
         }
     }
 }
 
-/// A text that was made here as a value; empty if no field can say it.
+/// A text that was made here, as a value; empty if no field can express it.
 pub fn value(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }
@@ -52,7 +53,7 @@ pub fn texts<N: AsHeaderName>(
     fields.get_all(name).into_iter().filter_map(|it| std::str::from_utf8(it.as_bytes()).ok())
 }
 
-/// A field that is a list, its lines that are text joined (RFC 9110, 5.3).
+/// A field that is a list, with its text lines joined (RFC 9110, 5.3).
 pub fn list(fields: &HeaderMap, name: impl AsHeaderName) -> Option<Cow<'_, str>> {
     let mut lines = texts(fields, name);
     let first = Cow::from(lines.next()?);

@@ -26,16 +26,17 @@ use std::sync::Arc;
 
 /// A server's content, or a source of it.
 pub trait Site: Send + Sync {
-    /// Answers a request at once. A response that takes time says so in [`Response::ready`], or follows later as a whole
-    /// ([`Body::Later`]). Such a one has what goes ahead of its head; [`Self::head_came`] follows.
+    /// Answers a request at once. A response that takes time declares this in [`Response::ready`], or follows later as a
+    /// whole ([`Body::Later`]). The latter contains what precedes its head; [`Self::head_came`] follows.
     fn respond(&self, request: &Request) -> Response;
 
-    /// The head of an awaited response has come: what is sent in its place.
+    /// The head of an awaited response has arrived. Returns what is sent in its place.
     fn head_came(&self, _request: &Request, head: Response) -> Response {
         head
     }
 
-    /// Early hints have come for an awaited response, with these `Link` fields: what goes ahead of it on their account.
+    /// Early hints have arrived for an awaited response, with these `Link` fields. Returns what precedes it because of
+    /// them.
     fn hints_came(&self, _request: &Request, _links: &[String]) -> Ahead {
         Ahead::default()
     }
@@ -45,7 +46,8 @@ pub trait Site: Send + Sync {
         true
     }
 
-    /// Whether another server makes the responses, so that asking is not free and conditions are that server's matter.
+    /// Whether another server makes the responses, so that a request to it has a cost and conditions are that server's
+    /// concern.
     fn is_remote(&self) -> bool {
         false
     }

@@ -12,8 +12,8 @@ impl Names {
         Self(names.into_iter().map(plain).collect())
     }
 
-    /// Whether a server with these names answers for `host`: its port and case do not matter. Who asks an address asks
-    /// nobody else.
+    /// Whether a server with these names answers for `host`, whose port and case do not matter. A request to an
+    /// address is for no other host.
     pub fn include(&self, host: &str) -> bool {
         if is_address(host) {
             return true;

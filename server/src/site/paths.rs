@@ -1,10 +1,10 @@
-//! Paths of requests, as nginx reads them: dot segments are resolved before anything is looked up, percent-encoded or not.
+//! Paths of requests, as nginx reads them: dot segments, percent-encoded or not, are resolved before any lookup.
 
 use http::uri::PathAndQuery;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use std::borrow::Cow;
 
-/// The characters that are encoded in a path that is made here: all but what a segment may have as it is (RFC 3986, 3.3).
+/// The characters that are encoded in a path made here: all but those that a segment may have literally (RFC 3986, 3.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'-')
@@ -26,8 +26,8 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'@');
 
 /// A request's path and query without fragment and dot segments (RFC 3986, 5.2.4), so that rules, files and backends see the same
-/// path. One without dot segments stays as it came, and so does one that leads above the root, which nobody serves. Slashes in a
-/// row are one slash to a dot segment behind them, as they are to a rule and to a file.
+/// path. A path without dot segments is unchanged, and so is one that leads above the root, which is never served. Consecutive
+/// slashes are one slash to a dot segment after them, as they are to a rule and to a file.
 pub fn resolved(path: &str) -> Cow<'_, str> {
     let path = path.split('#').next().unwrap_or_default();
     let (plain, query) = decoded(path);
@@ -40,19 +40,19 @@ pub fn resolved(path: &str) -> Cow<'_, str> {
     (encoded(&plain) + &query).into()
 }
 
-/// Whether every version of HTTP can carry a path and query. The libraries of HTTP/1.1 and HTTP/2 take `{` and what is beside ASCII
-/// as they are, but not `<`, nor `"` in a query. CONNECT has no path.
+/// Whether every version of HTTP can carry a path and query. The HTTP/1.1 and HTTP/2 libraries accept `{` and non-ASCII characters
+/// literally, but not `<`, nor `"` in a query. CONNECT has no path.
 pub fn is_sayable(path: &str) -> bool {
     let is_whole = !path.contains(char::REPLACEMENT_CHARACTER);
     path.is_empty() || (is_whole && PathAndQuery::try_from(path).is_ok())
 }
 
-/// A path as it stands in a URI.
+/// A path as it appears in a URI.
 pub fn encoded(path: &[u8]) -> String {
     percent_encode(path, ENCODED).to_string()
 }
 
-/// A path without percent-encoding, and its query as it is.
+/// A path without percent-encoding, and its query unchanged.
 pub fn decoded(path: &str) -> (Cow<'_, [u8]>, Option<&str>) {
     let (plain, query) = path.split_once('?').map_or((path, None), |(it, query)| (it, Some(query)));
     (percent_decode_str(plain).into(), query)

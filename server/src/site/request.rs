@@ -10,14 +10,14 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::time::Instant;
 
-/// Names that the library does not have. One that is parsed for each question costs more than the answer.
+/// Names that the library does not have. Parsing one for each question costs more than the answer.
 const EARLY_DATA: HeaderName = HeaderName::from_static("early-data");
 const PRIORITY: HeaderName = HeaderName::from_static("priority");
 const METADATA: HeaderName = HeaderName::from_static(METADATA_FIELD);
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// The version of HTTP by which a request came.
+/// The version of HTTP of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Protocol {
@@ -51,35 +51,35 @@ impl Protocol {
 /// A request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
-    /// The version of HTTP by which it came.
+    /// The version of HTTP of the request.
     pub protocol: Protocol,
     /// The method, upper case.
     pub method: String,
-    /// The scheme of what was asked for, lower case; empty for CONNECT.
+    /// The scheme of the requested URI, lower case; empty for CONNECT.
     pub scheme: String,
-    /// The host that was asked for, perhaps with a port: of `:authority`, otherwise of `host` (RFC 9114, 4.3.1).
+    /// The requested host, possibly with a port: from `:authority`, otherwise from `host` (RFC 9114, 4.3.1).
     pub authority: String,
     /// The path with its query, without dot segments unless they lead above the root ([`resolved`]).
     pub path: String,
-    /// The protocol that the client wants to speak from then on: of an extended CONNECT (RFC 8441), or of `Upgrade` over
+    /// The protocol that the client wants to use from then on: from an extended CONNECT (RFC 8441), or from `Upgrade` over
     /// HTTP/1.1.
     pub upgrade: Option<String>,
     /// All regular fields. Only backends get values that are not text.
     pub fields: HeaderMap,
-    /// The request came in early data, here or at a gateway before (`Early-Data`), and may be a replay (RFC 8470). Its
-    /// method is safe then.
+    /// The request arrived in early data, here or at an earlier gateway (`Early-Data`), and may be a replay (RFC 8470). Its
+    /// method is then safe.
     pub early: bool,
-    /// The server asks in order to push the answer.
+    /// The server makes the request in order to push the answer.
     pub pushed: bool,
     /// A pushed request has the cookies that the client's own request would have.
     pub cookies_known: bool,
-    /// When the request came. `None`: nobody knows, so a site must not trust what it found before.
+    /// When the request arrived. `None`: unknown, so a site must not rely on earlier findings.
     pub asked_at: Option<Instant>,
     /// The client's address, if it is known.
     pub client: Option<IpAddr>,
-    /// The state of the path to the client, if the client takes pushes.
+    /// The state of the path to the client, if the client accepts pushes.
     pub path_state: Option<push::PathState>,
-    /// The share of the memory for all that the fields take.
+    /// The share of the common memory that the fields take.
     pub held: Held,
     /// The most urgent of the other responses on the connection that still have bytes to send.
     pub waiting_urgency: Option<u8>,
@@ -96,7 +96,7 @@ impl Request {
         Self::of(headers, from_http3(headers))
     }
 
-    /// The request of these pseudo-header fields and regular fields, which were checked.
+    /// The request with these pseudo-header fields and regular fields, which were checked.
     pub fn of(pseudo: &[impl NameValue], fields: HeaderMap) -> Self {
         let pseudo = |name| http3::values(pseudo, name).next();
         let text =
@@ -113,7 +113,7 @@ impl Request {
         }
     }
 
-    /// Marks a request that came before the handshake was complete, here or at a gateway (RFC 8470, 5.1).
+    /// Marks a request that arrived before the handshake was complete, here or at a gateway (RFC 8470, 5.1).
     #[must_use]
     pub fn not_proven_fresh(self, before_handshake: bool) -> Self {
         let said = self.field(EARLY_DATA).is_some();
@@ -135,7 +135,7 @@ impl Request {
         joined(&self.fields, METADATA, b", ").map(|it| Metadata::parse(&it))
     }
 
-    /// A field that is a list, its lines joined (RFC 9110, 5.3).
+    /// A field that is a list, with its lines joined (RFC 9110, 5.3).
     pub fn list(&self, name: impl AsHeaderName) -> Option<Cow<'_, str>> {
         list(&self.fields, name)
     }
@@ -151,7 +151,7 @@ impl Request {
         (!cookies.is_empty()).then_some(cookies)
     }
 
-    /// The host that was asked for, without the port.
+    /// The requested host, without the port.
     pub fn host(&self) -> &str {
         http3::host(&self.authority)
     }
@@ -161,8 +161,8 @@ impl Request {
         self.path.split('?').next().unwrap_or_default()
     }
 
-    /// Whether a page begins with the response. A document in a frame belongs to the page around it, and a push to the page
-    /// that it goes with.
+    /// Whether a page begins with the response. A document in a frame belongs to the surrounding page, and a push to the
+    /// page that it accompanies.
     pub fn begins_page(&self, resource: &Resource) -> bool {
         let destination = self.field(SEC_FETCH_DEST);
         let in_page = matches!(destination, Some("iframe" | "frame" | "embed" | "object"));
@@ -170,7 +170,7 @@ impl Request {
         resource.main || (!self.pushed && !in_page && self.is_navigation(for_document))
     }
 
-    /// Whether the response will be shown as a page. Browsers say so; for other clients, every document is.
+    /// Whether the response will be shown as a page. Browsers signal this; for other clients, every document is.
     pub fn is_navigation(&self, for_document: bool) -> bool {
         self.field(SEC_FETCH_MODE).map_or(for_document, |it| it == "navigate")
     }

@@ -1,4 +1,4 @@
-//! A response, and what is known of it in advance.
+//! A response, and what is known about it in advance.
 
 use super::fields::{fields, kept, texts};
 use super::{Ahead, Body, Request};
@@ -21,20 +21,21 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The body.
     pub body: Body,
-    /// `last-modified` tells it from earlier versions, so that a part of it may be asked for by that time (RFC 9110, 13.1.5).
+    /// `last-modified` distinguishes it from earlier versions, so that a part of it may be requested by that time (RFC 9110,
+    /// 13.1.5).
     pub is_told_by_time: bool,
     /// The facts about it that the scheduler may know.
     pub resource: schedulers::Resource,
-    /// When its bytes are ready: time since the request, and body bytes from then on, both rising. The header is ready
-    /// with the first step. Empty: everything is ready at once.
+    /// When its bytes are ready: the time since the request, and the body bytes from then on, both increasing. The header is
+    /// ready with the first step. Empty: everything is ready at once.
     pub ready: Vec<(Duration, u64)>,
-    /// The operator's directive about its order; the client decides the rest.
+    /// The operator's directive about its order; the client determines the rest.
     pub directive: Option<schedulers::Priority>,
-    /// The hints and pushes that go ahead of it.
+    /// The hints and pushes that precede it.
     pub ahead: Ahead,
     /// The scheme for the page whose document this is; `None`: the server's.
     pub scheme: Option<schedulers::Scheme>,
-    /// How clients' signals are used on that page; `None`: as the server does.
+    /// How clients' signals are used on that page; `None`: as on the server.
     pub signals: Option<crate::SignalUse>,
 }
 
@@ -44,25 +45,25 @@ impl Response {
         Self { status, ..Self::default() }
     }
 
-    /// The answer to a method that a site of files does not have.
+    /// The answer to a method that a site of files does not support.
     pub fn only_get_and_head() -> Self {
         let headers = fields([(ALLOW, HeaderValue::from_static("GET, HEAD"))]);
         Self { headers, ..Self::empty(405) }
     }
 
-    /// The answer where no file is, as a page.
+    /// The answer where there is no file, as a page.
     pub fn not_found() -> Self {
         let page = "<!doctype html>\n<title>404 Not Found</title>\n<h1>404 Not Found</h1>\n";
         let mime = HeaderValue::from_static("text/html; charset=utf-8");
         let headers = fields([(CONTENT_TYPE, mime)]);
         let body = Body::Bytes(page.as_bytes().into());
-        // It stands for a file of any kind.
+        // It represents a file of any kind.
         let body_bytes = Some(body.bytes());
         let resource = schedulers::Resource { body_bytes, ..schedulers::Resource::default() };
         Self { headers, body, resource, ..Self::empty(404) }
     }
 
-    /// The answer while the server lacks something that it will have again.
+    /// The answer while the server lacks a resource that it will have again.
     pub fn unavailable() -> Self {
         let headers = fields([
             (RETRY_AFTER, HeaderValue::from_static("1")),
@@ -82,7 +83,7 @@ impl Response {
         (!lines.is_empty()).then(|| lines.join(","))
     }
 
-    /// The response with these fields in place of its own of the same names. Where each line has a meaning of its own
+    /// The response with these fields in place of its own with the same names. Where each line has a meaning of its own
     /// ([`ADDED`]), it keeps its own lines, too.
     #[must_use]
     pub fn with_headers(self, fields: &HeaderMap) -> Self {
@@ -107,7 +108,7 @@ pub struct Availability {
 }
 
 impl Availability {
-    /// For a response that was asked for at `now`.
+    /// For a response that was requested at `now`.
     pub fn new(response: &Response, now: Instant) -> Self {
         if response.ready.is_empty() {
             return Self { steps: vec![(now, response.body.bytes())] };
@@ -152,7 +153,7 @@ pub struct Foreseen {
 }
 
 impl Foreseen {
-    /// The facts of a response with a head.
+    /// The facts about a response with a head.
     pub fn of(response: &Response) -> Self {
         Self {
             status: response.status,
@@ -164,15 +165,15 @@ impl Foreseen {
         }
     }
 
-    /// The fields about the clients that it is for.
+    /// The fields that describe for which clients it is.
     pub fn said(&self) -> CacheFields<'_> {
         let cache_control = self.cache_control.as_deref().unwrap_or_default();
         CacheFields { vary: &self.vary, cache_control, sets_cookie: self.sets_cookie }
     }
 }
 
-/// Whether a response may answer a request that the client has not made: the client can use it, it varies on nothing
-/// that the client's own request might have otherwise, and it is not for somebody else.
+/// Whether a response may answer a request that the client has not made: the client can use it, it does not vary on anything
+/// in which the client's own request might differ, and it is not for someone else.
 pub fn may_be_sent(request: &Request, response: &Response) -> bool {
     let names: Vec<&str> = request.fields.keys().map(HeaderName::as_str).collect();
     matches!(response.status, 200 | 304)

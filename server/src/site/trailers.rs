@@ -1,7 +1,7 @@
-//! Which fields go on through a gateway (RFC 9110, 7.6.1), and which of them may trail (RFC 9110, 6.5).
+//! Which fields a gateway forwards (RFC 9110, 7.6.1), and which of them may be trailers (RFC 9110, 6.5).
 //!
-//! A trailer field goes on unless its meaning needs it before the content: then a recipient that merged it into the head would act on
-//! what it must not find there.
+//! A trailer field is forwarded unless its meaning needs it before the content: a recipient that merged it into the head would then
+//! act on a field that must not be there.
 
 use super::fields::{joined, kept};
 use crate::limits::TRAILER_BYTES;
@@ -35,13 +35,13 @@ fn is_claim(name: &str) -> bool {
     matches!(name, "forwarded" | "x-real-ip" | "proxy") || name.starts_with("x-forwarded-")
 }
 
-/// Whether a backend gets a client's field of this name. Many backends cannot tell `_` from `-` in a name, so `X_Real_IP`
+/// Whether a backend gets a client's field with this name. Many backends cannot distinguish `_` from `-` in a name, so `X_Real_IP`
 /// would pass for `X-Real-IP`.
 pub fn passes(name: &str) -> bool {
     !OWN.contains(&name) && !HOP_BY_HOP.contains(&name) && !is_claim(name) && !name.contains('_')
 }
 
-/// Fields about framing, routing, authentication, and the use of a message, which do not trail (RFC 9110, 6.5.1).
+/// Fields about framing, routing, authentication, and the use of a message, which must not be trailers (RFC 9110, 6.5.1).
 const NEVER: [&str; 23] = [
     "age",
     "alt-svc",

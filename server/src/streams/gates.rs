@@ -1,4 +1,4 @@
-//! Pushed responses that a gate holds back while the response that they belong to is under way.
+//! Pushed responses that a gate holds back while the response that they belong to is in progress.
 
 use super::{Stream, Streams};
 use push::{Gate, Pending};
@@ -12,7 +12,7 @@ pub(super) struct Gated {
     open: bool,
     /// Those whose last byte was not committed.
     pushes: BTreeSet<StreamId>,
-    /// Pushes that go before the main response, which waits for them.
+    /// Pushes that precede the main response, which waits for them.
     before: BTreeSet<StreamId>,
 }
 
@@ -28,7 +28,7 @@ impl Gated {
 
 impl Streams {
     /// Puts the push on `stream`, which belongs to the response on `main`, behind a gate. While the page's document is
-    /// being sent, the gate is the document's, because a scheme that shares would let the push delay it.
+    /// being sent, the gate is the document's, because under a scheme that shares, the push would delay it.
     pub(crate) fn gate(&mut self, stream: StreamId, main: StreamId, gate: Gate) {
         let shuffles = matches!(gate, Gate::Shuffle(_));
         let main = self.document().filter(|_| !shuffles).unwrap_or(main);
@@ -105,7 +105,7 @@ impl Streams {
         }
     }
 
-    /// Keeps a gate that holds something back. A main response that waited stays, and is found by the next update.
+    /// Keeps a gate that holds something back. A main response that waited stays, and the next update finds it.
     fn keep_gate(&mut self, main: StreamId, gated: Gated) {
         if gated.is_empty() {
             self.mains.remove(&main);

@@ -1,18 +1,18 @@
-//! Responses that move to other connections: their streams here, and pauses before it is decided.
+//! Responses that move to other connections: their streams here, and pauses before the decision.
 
 use super::{Stream, Streams};
 use crate::outgoing::{Left, Outgoing};
 use schedulers::StreamId;
 use std::collections::BTreeSet;
 
-/// The state of moved responses beside the records.
+/// The state of moved responses besides the records.
 #[derive(Debug, Default)]
 pub(super) struct Moving {
     /// Streams whose responses have moved away: they have no end yet.
     pub(super) open_ended: BTreeSet<StreamId>,
-    /// A response was paused, not yet asked for.
+    /// A response was paused, not yet reported.
     has_paused: bool,
-    /// Responses from other connections of which the client wants no more, not yet asked for.
+    /// Responses from other connections that the client no longer wants, not yet reported.
     stopped: Vec<StreamId>,
 }
 
@@ -34,7 +34,8 @@ impl Streams {
         self.moving.open_ended.len()
     }
 
-    /// The response goes no further than `after_bytes` of its stream for now. True: it was paused until now.
+    /// The response goes no further than `after_bytes` of its stream for now. Returns `true` if it was paused
+    /// until now.
     pub(crate) fn pause(&mut self, stream: StreamId, after_bytes: Option<u64>) -> bool {
         let Some(record) = self.get_mut(stream) else { return false };
         let was_paused = record.is_paused();
@@ -43,7 +44,7 @@ impl Streams {
         was_paused
     }
 
-    /// The rest of a response of which some was committed: nothing for now, if it is paused there.
+    /// The rest of a partly committed response: nothing for now, if it is paused there.
     pub(crate) fn left(&mut self, stream: StreamId, left: Left) -> Left {
         let is_paused = self.get(stream).is_some_and(Stream::is_paused);
         self.moving.has_paused |= is_paused;
@@ -55,7 +56,7 @@ impl Streams {
         std::mem::take(&mut self.moving.has_paused)
     }
 
-    /// The client wants no more of a response. If it came from another connection, that one must know.
+    /// The client no longer wants a response. If it came from another connection, that one must know.
     pub(crate) fn note_stopped(&mut self, stream: StreamId) {
         let is_push = self.get(stream).is_some_and(|it| it.push.is_some());
         if !stream.0.is_multiple_of(4) && !is_push {
@@ -63,7 +64,7 @@ impl Streams {
         }
     }
 
-    /// The responses from other connections that the client has not wanted any more since the last call.
+    /// The responses from other connections that the client has stopped wanting since the last call.
     pub(crate) fn take_stopped(&mut self) -> Vec<StreamId> {
         std::mem::take(&mut self.moving.stopped)
     }
@@ -74,7 +75,7 @@ impl Stream {
         self.outgoing.is_some() && self.before_pause(1) == 0
     }
 
-    /// How much of `pending` bytes goes before the pause.
+    /// How much of `pending` bytes precedes the pause.
     pub(super) fn before_pause(&self, pending: u64) -> u64 {
         let committed = self.outgoing.as_ref().map_or(0, Outgoing::committed);
         self.pause.map_or(pending, |it| pending.min(it.saturating_sub(committed)))

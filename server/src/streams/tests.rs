@@ -48,11 +48,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A response as the plain bytes of its stream, and when how many of them are available.
+/// A response as the plain bytes of its stream, and the times at which they become available.
 struct Plain {
     bytes: Vec<u8>,
     steps: [(u64, usize); 2],
-    /// All that came is there at once, and more may come: whether it has ended.
+    /// Everything that arrived is available at once, and more may follow: whether it has ended.
     growing: Option<bool>,
     committed: usize,
     offered: usize,
@@ -76,7 +76,7 @@ impl Plain {
 struct Model {
     plain: BTreeMap<u64, Plain>,
     now_ms: u64,
-    /// When the streams were last told the time, by stream: they learn nothing between.
+    /// When each stream was last told the time: between these times it learns nothing.
     released_ms: BTreeMap<u64, u64>,
 }
 
@@ -168,7 +168,7 @@ impl Model {
             it if it < available => Left::Ready,
             _ => Left::Waiting,
         };
-        let outgoing = streams.outgoing_mut(StreamId(stream)).expect("under way");
+        let outgoing = streams.outgoing_mut(StreamId(stream)).expect("in progress");
         assert_eq!(outgoing.commit(bytes), left);
     }
 
@@ -179,7 +179,7 @@ impl Model {
             return;
         }
         let mut buffer = vec![0; bytes];
-        let outgoing = streams.outgoing_mut(StreamId(stream)).expect("under way");
+        let outgoing = streams.outgoing_mut(StreamId(stream)).expect("in progress");
         let last = outgoing.is_end(bytes as u64);
         match outgoing.share(bytes, &Pages::default()).expect("in memory") {
             Some(shared) => buffer.copy_from_slice(&shared),
@@ -204,7 +204,7 @@ impl Model {
             let available = plain.available(self.released_ms.get(stream).copied());
             let stream = StreamId(*stream);
             assert_eq!(streams.pending(stream), (available - plain.committed) as u64);
-            let outgoing = streams.outgoing(stream).expect("under way");
+            let outgoing = streams.outgoing(stream).expect("in progress");
             assert_eq!(outgoing.committed(), plain.committed as u64);
             assert_eq!(outgoing.offset(), plain.offered as u64);
         }

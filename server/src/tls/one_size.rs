@@ -1,5 +1,5 @@
-//! Signatures of one size. The size of an ECDSA signature is random, and so is then the size of the handshake, from which
-//! congestion control takes its first measurements. With one size, a simulation repeats to the byte.
+//! Signatures of one size. The size of an ECDSA signature is random, and therefore so is the size of the handshake,
+//! from which congestion control takes its first measurements. With one size, a simulation repeats to the byte.
 
 use boring::error::ErrorStack;
 use boring::hash::MessageDigest;
@@ -10,7 +10,7 @@ use boring::ssl::{PrivateKeyMethod, PrivateKeyMethodError, SslRef, SslSignatureA
 /// Length of half of all P-256 signatures (DER).
 pub(super) const SIGNATURE_BYTES: usize = 71;
 
-/// A P-256 key that signs until a signature has [`SIGNATURE_BYTES`].
+/// A P-256 key that repeats signing until a signature has [`SIGNATURE_BYTES`].
 pub(super) struct OneSize(pub(super) PKey<Private>);
 
 impl OneSize {

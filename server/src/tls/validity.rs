@@ -1,4 +1,4 @@
-//! When certificates hold, and for which hosts.
+//! When certificates are valid, and for which hosts.
 
 use super::Identity;
 use crate::http_date::http_date;
@@ -8,14 +8,14 @@ use boring::x509::X509;
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Before its end, a certificate should have been renewed for long: certbot renews 30 days before it, Caddy when a third of the time
-/// is left.
+/// A certificate should have been renewed long before its end: certbot renews 30 days before it, Caddy when a third of the time is
+/// left.
 const SOON: Duration = Duration::from_secs(14 * DAY_S);
 
 /// When a certificate and its chain are valid, and for which hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validity {
-    /// The time from which on all of them hold.
+    /// The time from which all of them are valid.
     pub from: SystemTime,
     /// The time at which the first of them ends.
     pub until: SystemTime,
@@ -51,7 +51,7 @@ impl Validity {
         if now < self.from {
             let date = http_date(self.from);
             return Some(format!(
-                "it is not valid before {date}: browsers refuse it until then; if that has passed, the clock here is wrong"
+                "it is not valid before {date}: browsers refuse it until then; if that is in the past, the clock here is wrong"
             ));
         }
         let days = self.until.duration_since(now).unwrap_or_default().as_secs() / DAY_S;
@@ -64,13 +64,13 @@ impl Validity {
         is_soon.then(|| format!("it expires {in_days}, on {date}; renew it, and reload"))
     }
 
-    /// Seconds until the first of the chain ends; below 0 afterwards.
+    /// Seconds until the first certificate of the chain expires; negative afterwards.
     pub fn left_s(&self, now: SystemTime) -> i64 {
         let seconds = |it: Duration| it.as_secs().cast_signed();
         self.until.duration_since(now).map_or_else(|it| -seconds(it.duration()), seconds)
     }
 
-    /// Whether a browser that asks for `host` takes it.
+    /// Whether a browser that requests `host` accepts it.
     pub fn covers(&self, host: &str) -> bool {
         let address = host.trim_start_matches('[').trim_end_matches(']').parse();
         address.map_or_else(

@@ -34,7 +34,7 @@ fn a_datagram_from_port_0_leaves_nothing_behind() {
     assert_eq!(world.replies(address(9, 0)), 0);
 }
 
-/// The first datagram of a client that speaks a version of its own.
+/// The first datagram of a client with its own version.
 fn unknown_version() -> Vec<u8> {
     let mut datagram = vec![0; 1200];
     datagram[0] = 0xc0;

@@ -1,4 +1,4 @@
-//! Who gets a connection: under load, clients prove their addresses before the server keeps anything for them.
+//! Who gets a connection: under load, clients prove their addresses before the server stores anything for them.
 
 use crate::peers::{Peer, SERVER, World, limits, options};
 use crate::simulation::Bodies;
@@ -9,7 +9,7 @@ use simulator::Links;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How many incomplete handshakes the server takes.
+/// How many incomplete handshakes the server accepts.
 const HANDSHAKES: usize = 4;
 
 fn world() -> World {

@@ -17,7 +17,7 @@ enum Step {
     Stop(u64),
     /// A datagram to nobody.
     Noise(Vec<u8>),
-    /// The next datagram comes with this byte changed.
+    /// The next datagram arrives with this byte changed.
     Broken(usize),
     Wait(u64),
     Close,

@@ -1,4 +1,4 @@
-//! What a client does wrong costs it its connection at most: another one is served meanwhile.
+//! A client's mistakes cost at most its connection: another client is served meanwhile.
 
 use crate::peers::{Peer, World, limits, options};
 use crate::simulation::Bodies;

@@ -6,7 +6,8 @@ use http3::Code;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// It hears nothing from the end of its handshake on, and leaves when its next timer fires. Then it hears again.
+/// It receives nothing from the end of its handshake on, and leaves when its next timer fires. Then it receives
+/// again.
 struct Leaving {
     peer: Peer,
     has_left: bool,

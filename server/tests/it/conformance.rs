@@ -1,5 +1,5 @@
-//! The rules of RFC 9114, 9204 and 9218 over the wire: what a client must not say, and what the server does when it is
-//! said. `docs/conformance.md` lists the rules.
+//! The rules of RFC 9114, 9204 and 9218 over the wire: what a client must not send, and the server's reaction.
+//! `docs/conformance.md` lists the rules.
 
 mod qpack;
 
@@ -40,7 +40,7 @@ impl Wire {
         Self { world: World::new(options("rfc9218")), clients: 0 }
     }
 
-    /// A client that is connected. A silent one has not said its settings, and opens no stream by itself.
+    /// A connected client. A silent one has not sent its settings, and opens no stream by itself.
     fn client(&mut self, is_silent: bool) -> Peer {
         self.clients += 1;
         let mut client = Peer::new(&self.world, self.clients);
@@ -55,14 +55,14 @@ impl Wire {
         self.world.run_ms(20, &mut [client]);
     }
 
-    /// The code with which a client is disconnected that says this after its settings.
+    /// The code with which a client is disconnected if it sends this after its settings.
     fn closes(&mut self, stream: u64, bytes: &[u8]) -> Option<Code> {
         let mut client = self.client(false);
         self.say(&mut client, stream, bytes, false);
         code(&client)
     }
 
-    /// The code with which a client is disconnected whose control stream is this.
+    /// The code with which a client with this control stream is disconnected.
     fn closes_at_start(&mut self, control: &[u8]) -> Option<Code> {
         let mut client = self.client(true);
         self.say(&mut client, CONTROL, control, false);

@@ -6,7 +6,7 @@ use server::Options;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// A client behind a path that carries datagrams up to some size. It notes the sizes of those that come.
+/// A client behind a path that carries datagrams up to some size. It records the sizes of those that arrive.
 struct Narrow {
     peer: Peer,
     most: usize,

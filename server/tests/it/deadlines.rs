@@ -17,7 +17,7 @@ fn client(world: &World, stream_receive_bytes: u64) -> Peer {
     Peer::connect(world, address, &config)
 }
 
-/// Lets seconds pass, in which the client sends a packet each second.
+/// Lets seconds pass, in which the client sends a packet per second.
 fn run_s(world: &mut World, seconds: u64, peers: &mut [&mut Peer]) {
     for _ in 0..seconds {
         for peer in peers.iter_mut() {

@@ -1,12 +1,12 @@
-//! A page that a user opens while a large file is coming.
+//! A page that a user opens while a large file is arriving.
 
 use crate::peers::{Peer, World};
 use crate::simulation::{Bodies, Client, Link, options};
 use server::{Downloads, Options, SignalUse};
 use std::time::Duration;
 
-/// How long a document of 100 kB takes, perhaps 10 s after a download of 2 GB has begun. A browser asks for both with
-/// the same urgency. `None`: more than a minute.
+/// How long a document of 100 kB takes, optionally 10 s after a download of 2 GB has begun. A browser requests both
+/// with the same urgency. `None`: more than a minute.
 fn document_ms(downloads: Option<Downloads>, beside_download: bool) -> Option<u128> {
     let options = Options { signals: SignalUse::Obey, downloads, ..options("rfc9218") };
     let mut world = World::over(Link::CABLE.links(), options, Bodies);

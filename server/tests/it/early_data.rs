@@ -4,7 +4,7 @@ use crate::peers::{Peer, World, options};
 use connection::Endpoint;
 use server::Options;
 
-/// A server, and what it gave a client to come back with.
+/// A server, and what it gave a client for its return.
 fn world(early_data: bool) -> (World, Vec<u8>) {
     let mut world = World::new(Options { early_data, ..options("fifo") });
     let mut first = Peer::new(&world, 1);
@@ -13,8 +13,8 @@ fn world(early_data: bool) -> (World, Vec<u8>) {
     (world, session)
 }
 
-/// What a returning client gets for a request that goes along with its first packet, and whether that was before the
-/// handshake was complete.
+/// What a returning client gets for a request in its first flight, and whether that was before the handshake was
+/// complete.
 fn answer(early_data: bool, method: &str) -> (Option<String>, Option<u64>) {
     let (mut world, session) = world(early_data);
     let mut second = Peer::returning(&world, 2, &session);

@@ -1,4 +1,4 @@
-//! What the transport keeps behind gaps in streams is charged as it is held.
+//! The transport's data after gaps in streams is charged while it is held.
 
 use crate::peers::{Peer, World, options};
 use crate::simulation::Bodies;
@@ -34,7 +34,7 @@ fn account(ledger: &Arc<Ledger>) -> Account {
     Account::new(ledger, Client::at(Some([127, 0, 0, 1].into())))
 }
 
-/// The client sends so many packets with a byte of a head each, and every second is lost.
+/// The client sends this many packets with a byte of a head each, and every second one is lost.
 fn send_with_gaps(world: &mut World, peer: &mut Peer, packets: usize) {
     let head = [&[0x01, 0x5f, 0x40][..], &vec![0; packets]].concat();
     let mut buffer = vec![0; 1500];

@@ -1,4 +1,4 @@
-//! Connections that are ordered as one, and who is not let in.
+//! Connections that are ordered as one, and clients that are not admitted.
 
 use crate::peers::{Peer, World, limits, options};
 use connection::Endpoint;
@@ -20,7 +20,8 @@ fn world(group_connections: usize) -> World {
     World::new(Options { experiments, limits: limits(), ..options("fifo") }.paced(pace))
 }
 
-/// The first asks for much, then the second for little: whether the much was there when the little came.
+/// The first connection requests a large file, then the second a small one. Returns whether the large
+/// one was complete when the small one arrived.
 fn waits_for_the_first(world: &mut World, first: &mut Peer, second: &mut Peer) -> bool {
     world.run_ms(20, &mut [first, second]);
     first.get(0, "/500000/png");

@@ -288,7 +288,7 @@ fn a_priority_moves_along_and_a_later_one_follows() {
     assert_eq!(signals(folder.path(), 15), "u=5 u=1,i", "on the continuation");
 }
 
-/// The signals about a stream that schedulers heard, in the log of its connection.
+/// The signals about a stream that schedulers received, in the log of its connection.
 fn signals(folder: &Path, stream: u64) -> String {
     let mut said = Vec::new();
     for file in std::fs::read_dir(folder).expect("a folder") {

@@ -1,5 +1,5 @@
-//! Which scheme a client gets: the server's, or the one for clients that negotiate, whichever comes first, requests
-//! or SETTINGS.
+//! Which scheme a client gets: the server's, or the one for clients that negotiate, whether requests or SETTINGS
+//! arrive first.
 
 use crate::peers::{Peer, World, limits, options};
 use crate::simulation::{Pushing, read_log};
@@ -9,7 +9,7 @@ use server::{Options, SignalUse};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A server under `fifo` that gives `bucket-html` to who negotiates: a script goes before an image there.
+/// A server under `fifo` that gives `bucket-html` to clients that negotiate: a script precedes an image there.
 fn negotiating(signals: SignalUse) -> Options {
     let negotiated = Some(find_scheme("bucket-html").expect("a scheme"));
     Options { limits: limits(), negotiated, signals, ..options("fifo") }
@@ -23,7 +23,7 @@ fn offering(extensions: &[Extension]) -> Settings {
 const IMAGE: &str = "/60000/png/40";
 const SCRIPT: &str = "/60000/js/40";
 
-/// The order in which image (0) and script (4) came, and the scheme that was announced.
+/// The order in which image (0) and script (4) arrived, and the scheme that was announced.
 fn load(options: Options, settings: Settings, requests_first: bool) -> (Vec<u64>, Option<String>) {
     let mut world = World::new(options);
     let mut peer = Peer::with_settings(&world, 1, settings);
@@ -139,7 +139,7 @@ fn the_log_says_which_updates_came_and_which_scheme_took_over() {
     assert_eq!(opened, 2, "once for each scheduler");
 }
 
-/// Below the window of a push stream. All are there after 40 ms.
+/// Below the window of a push stream. All are available after 40 ms.
 const PUSHED: [(&str, &str); 4] = [
     ("image", "/8000/png/40"),
     ("script", "/8000/js/40"),
@@ -147,7 +147,7 @@ const PUSHED: [(&str, &str); 4] = [
     ("next", "/8000/html/40"),
 ];
 
-/// The order in which pushes came that were promised in that of [`PUSHED`].
+/// The order of arrival of pushes that were promised in the order of [`PUSHED`].
 fn pushed(options: Options, settings: Settings) -> String {
     let push = PUSHED.map(|(_, path)| path.to_owned()).into();
     let site = Pushing { document: "/100/html", push };

@@ -1,4 +1,4 @@
-//! What observers are told.
+//! The events that observers receive.
 
 use crate::peers::{Peer, World, limits, options};
 use server::{Answered, Event, Limits, Observer, Observers, Options};

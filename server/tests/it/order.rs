@@ -1,4 +1,4 @@
-//! The wire says what the scheduler said: the log's calls of the scheduler against its packets.
+//! The wire follows the scheduler: the log's scheduler calls against its packets.
 
 use crate::simulation::{self, Client, Link, Requests, options, read_log};
 use schedulers::{CallReader, SCHEMES, Scheduler, Value as Logged, find_scheme};
@@ -7,7 +7,7 @@ use server::{CongestionControl, Options, Pace, SignalUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A page: a document, what its head needs, and images, some of which the server has to think about.
+/// A page: a document, what its head needs, and images, some of which the server takes time for.
 const PAGE: Requests<'static> = &[
     (0, "/60000/html#u=0, i"),
     (30, "/20000/css#u=0"),
@@ -23,10 +23,10 @@ const PAGE: Requests<'static> = &[
     (150, "/12000/html#u=2"),
 ];
 
-/// 8 Mbit/s: a page of 400 kB takes long enough for every later request to find others under way.
+/// 8 Mbit/s: a page of 400 kB takes long enough for every later request to find others in progress.
 const LINK: Link = Link { bits_per_second: 8e6, ..Link::CABLE };
 
-/// What a log says that concerns the order.
+/// The entries of a log that concern the order.
 #[derive(Debug)]
 enum Entry {
     /// A call of the scheduler.
@@ -71,7 +71,7 @@ fn frame(frame: &Value, time_ms: f64) -> Entry {
     Entry::Frame(number(&frame["stream_id"]), number(&frame["offset"]), bytes, time_ms)
 }
 
-/// Runs of one stream after another, joined: who went, and with how many bytes.
+/// Consecutive entries of one stream, joined: the stream, and its bytes.
 fn joined(runs: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut joined: Vec<(u64, u64)> = Vec::new();
     for (stream, bytes) in runs.filter(|(_, bytes)| *bytes > 0) {
@@ -87,7 +87,7 @@ fn shown(runs: &[(u64, u64)]) -> String {
     runs.iter().map(|(stream, bytes)| format!("{stream}:{bytes}")).collect::<Vec<_>>().join(",")
 }
 
-/// What the scheduler was told to have sent.
+/// The scheduler's charges.
 fn charged(log: &[Entry]) -> Vec<(u64, u64)> {
     joined(log.iter().filter_map(|entry| match entry {
         Entry::Call(call) if call["op"] == "sent" => {
@@ -179,8 +179,8 @@ const PACKET_BYTES: u64 = 1350;
 /// The same where datagrams fit the path.
 const FITTED_PACKET_BYTES: u64 = 1452;
 
-/// After a stream became ready and is the pick: bytes of others before its first. A packet that was staged is one
-/// packet's bytes, though an ACK that comes in between may push its last few into the next, beside the late stream's.
+/// After a stream became ready and is the pick: bytes of others before its first. A staged packet is one packet's
+/// bytes, although an ACK that arrives in between may push its last few into the next, beside the late stream's.
 fn assert_late_binding(name: &str, log: &[Entry], packet_bytes: u64) {
     let mut scheduler = Scheduler::new(&find_scheme(name).expect("a scheme"));
     let mut waiting: BTreeMap<u64, u64> = BTreeMap::new();
@@ -260,7 +260,8 @@ fn loss_adds_retransmissions_and_changes_no_order() {
     }
 }
 
-/// Bytes of the response on stream 0 that leave after the one on stream 4 is first ready, and before its first byte.
+/// Bytes of the response on stream 0 that are sent after the one on stream 4 is first ready, and before its first
+/// byte.
 fn bytes_before_the_late_stream(log: &[Entry]) -> u64 {
     let is_ready = |entry: &&Entry| matches!(entry, Entry::Call(call) if call["op"] == "ready" && stream_of(call) == 4);
     let ready = log.iter().position(|it| is_ready(&it)).expect("the late response is ready");
@@ -294,7 +295,7 @@ fn at_most_the_send_buffer_and_two_packets_leave_before_a_late_urgent_response()
     }
 }
 
-/// The most packets' worth that the scheme picks before one of them goes.
+/// The most packets' worth that the scheme picks before one of them is sent.
 fn longest_run(log: &[Entry]) -> usize {
     let is_pick = |entry: &Entry| matches!(entry, Entry::Call(call) if call["op"] == "picked");
     let between_frames = log.split(|entry| matches!(entry, Entry::Frame(..)));

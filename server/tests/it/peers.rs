@@ -23,7 +23,8 @@ pub(crate) fn limits() -> Limits {
     Limits { idle: Duration::from_secs(30), drain: Duration::from_secs(10), ..Limits::default() }
 }
 
-/// A server at [`SERVER`]. Over its links everything arrives at once, unless a test brings others.
+/// A server at [`SERVER`]. Over its links everything arrives at once, unless a test provides
+/// others.
 pub(crate) struct World(simulator::World<Server>);
 
 impl World {
@@ -46,12 +47,12 @@ impl World {
         self.run_for(Duration::from_millis(ms), peers);
     }
 
-    /// A datagram from an address at which no client is.
+    /// A datagram from an address without a client.
     pub(crate) fn deliver_noise(&mut self, datagram: &[u8]) {
         self.deliver(datagram, ([127, 0, 0, 1], 9).into());
     }
 
-    /// How many datagrams the server sent to an address at which no client is.
+    /// How many datagrams the server sent to an address without a client.
     pub(crate) fn replies(&mut self, to: SocketAddr) -> u64 {
         self.run_ms(1, &mut []);
         self.undelivered(to)
@@ -81,15 +82,15 @@ impl DerefMut for World {
     }
 }
 
-/// A bare client that remembers what came.
+/// A bare client that remembers what arrived.
 pub(crate) struct Peer {
     pub(crate) client: BareClient,
     bodies: BTreeMap<u64, u64>,
-    /// Whether any body will do; otherwise each must be that of [`Bodies`].
+    /// Whether any body will do; otherwise each must equal that of [`Bodies`].
     pub(crate) takes_any_body: bool,
     /// `:status` by stream.
     pub(crate) statuses: BTreeMap<u64, String>,
-    /// The heads of responses as they came, a line for each field.
+    /// The heads of responses as they arrived, one line per field.
     pub(crate) heads: Vec<String>,
     finished: BTreeSet<u64>,
     /// The streams in the order in which their responses ended, and when.
@@ -212,7 +213,7 @@ impl Peer {
         self.client.connection.quic.stream_send(stream, bytes, fin)
     }
 
-    /// The TLS session to come back with.
+    /// The TLS session for its return.
     pub(crate) fn session(&self) -> Vec<u8> {
         self.client.connection.quic.session().expect("a session").to_vec()
     }
@@ -229,7 +230,7 @@ impl Peer {
         self.send_raw(stream.0, &bytes, false).expect("room");
     }
 
-    /// Takes back a request and refuses its response.
+    /// Cancels a request and refuses its response.
     pub(crate) fn reset(&mut self, stream: u64) {
         let quic = &mut self.client.connection.quic;
         quic.stream_shutdown(stream, quiche::Shutdown::Write, 0x10c).expect("open");
@@ -246,12 +247,12 @@ impl Peer {
         self.ended.iter().map(|(stream, _)| *stream).collect()
     }
 
-    /// Bytes of a body that have come.
+    /// Bytes of a body that have arrived.
     pub(crate) fn came_bytes(&self, stream: u64) -> u64 {
         self.bodies.get(&stream).copied().unwrap_or_default()
     }
 
-    /// The size of a body that came whole.
+    /// The size of a body that arrived completely.
     pub(crate) fn body_bytes(&self, stream: u64) -> Option<u64> {
         self.finished.contains(&stream).then(|| self.came_bytes(stream))
     }

@@ -1,4 +1,4 @@
-//! Clients that ask for more pushes than is good: what they cost is bounded.
+//! Clients that request too many pushes: their cost is bounded.
 
 use crate::peers::{Peer, World, options};
 use crate::simulation::Pushing;
@@ -9,10 +9,10 @@ use std::time::Duration;
 
 const PUSHED_BYTES: u64 = 2_000;
 
-/// The most that a `MAX_PUSH_ID` can say (RFC 9000, 16).
+/// The largest `MAX_PUSH_ID` (RFC 9000, 16).
 const ALL_IDS: u64 = 1 << 62;
 
-/// A server that pushes 100 resources with each document, and a client that lets it open so many streams.
+/// A server that pushes 100 resources with each document, and a client that lets it open this many streams.
 fn world(unidirectional_streams: u64) -> (World, Peer) {
     let push = (0..100).map(|it| format!("/{PUSHED_BYTES}/css/0/{it}")).collect();
     let site = Pushing { document: "/5000/html", push };
@@ -40,8 +40,8 @@ fn a_client_that_allows_all_push_ids_gets_ten_at_a_time_and_each_resource_once()
     assert_eq!(peer.closed_with(), None);
 }
 
-/// A client that orders everything but the push: the document and an image of 1 MB are children of the root. Then it may
-/// send `then` on its control stream. How long the push takes after the document, in milliseconds.
+/// A client that orders everything but the push: the document and an image of 1 MB are children of the root. Then it may send
+/// `then` on its control stream. Returns how long the push takes after the document, in milliseconds.
 fn pushed_after_document_ms(then: Option<Vec<u8>>) -> u128 {
     let site = Pushing { document: "/5000/html", push: vec!["/20000/css".into()] };
     let pace = Pace { packet_bytes: 1400, interval: Duration::from_millis(1) };
@@ -66,8 +66,8 @@ fn pushed_after_document_ms(then: Option<Vec<u8>>) -> u128 {
     (peer.ended[1].1 - peer.ended[0].1).as_millis()
 }
 
-/// The order in which responses end: of a document that is over before its client can say where it belongs, of the push that it
-/// brings, and of an image of 1 MB that the client places beside the document.
+/// The order in which responses end: a document that is over before its client can place it, its push, and an image of 1 MB
+/// that the client places beside the document.
 fn order_after_a_late_word(scheme: &schedulers::Scheme, parent: Element) -> Vec<u64> {
     let site = Pushing { document: "/5000/html", push: vec!["/20000/css".into()] };
     let pace = Pace { packet_bytes: 1400, interval: Duration::from_millis(1) };

@@ -1,4 +1,4 @@
-//! A client whose address changes in the middle of a download, as behind a router that forgets it.
+//! A client whose address changes during a download, as behind a router that forgets it.
 
 use crate::peers::{Peer, World};
 use crate::simulation::{Bodies, Client, Link, options};
@@ -175,7 +175,7 @@ fn upload(link: Link, receive_bytes: u64, changes_ms: &[u64]) {
     assert_eq!(client.peer.body_bytes(0), Some(1000), "{changes_ms:?} ms");
 }
 
-/// A visitor whose address changes with every second group of requests, in the moment of asking. Returns the longest time
+/// A visitor whose address changes with every second group of requests, at the moment of the requests. Returns the longest time
 /// that a group took, and whether the server closed the connection.
 fn visit(link: Link) -> (Duration, bool) {
     let limits = Limits { addresses: 32, ..Limits::default() };
@@ -227,8 +227,8 @@ fn a_visitor_who_moves_while_asking_is_answered_also_where_packets_are_lost() {
     }
 }
 
-/// The transport gives an address up when the challenge is lost and it may send nothing more there. From then on it makes the
-/// address active when a datagram comes from there, but takes no second one before it has sent another challenge.
+/// The transport abandons an address when the challenge is lost and it may send nothing more there. From then on, it makes the
+/// address active when a datagram arrives from there, but accepts no second one before it has sent another challenge.
 #[test]
 fn datagrams_that_come_together_from_an_address_that_was_given_up_do_not_end_the_connection() {
     let limits = Limits { addresses: 32, ..Limits::default() };
@@ -249,7 +249,7 @@ fn datagrams_that_come_together_from_an_address_that_was_given_up_do_not_end_the
     assert_eq!(client.peer.body_bytes(0), Some(20_000));
 }
 
-/// Hands the server so many datagrams of the client's, with nothing sent between them. Returns their bytes.
+/// Hands the server this many of the client's datagrams, with nothing sent between them. Returns their bytes.
 fn deliver(world: &mut World, client: &mut Rebound, count: usize) -> u64 {
     let (mut buffer, mut bytes) = (vec![0; 65_536], 0);
     for _ in 0..count {
@@ -262,8 +262,8 @@ fn deliver(world: &mut World, client: &mut Rebound, count: usize) -> u64 {
     bytes
 }
 
-/// Somebody sends on what a client sent, from 40 addresses at which nobody is, in the middle of a download (RFC 9000, 9.3.1).
-/// `asks`: bytes of a request in each datagram. Returns the most bytes that went to an address for each that came from there.
+/// An attacker forwards a client's datagrams from 40 addresses without a client, during a download (RFC 9000, 9.3.1). `asks`:
+/// bytes of a request in each datagram. Returns the most bytes sent to an address for each that came from there.
 fn sent_on_by_others(addresses: usize, asks: usize, at_once: usize) -> f64 {
     let limits = Limits { addresses, ..Limits::default() };
     let mut world = World::over(Link::CABLE.links(), Options { limits, ..options("fifo") }, Bodies);
@@ -331,7 +331,7 @@ struct Hasty {
 }
 
 impl Hasty {
-    /// Asks for a file at once. Returns the size of the body that comes within a second, and whether the connection ends.
+    /// Requests a file at once. Returns the size of the body that arrives within a second, and whether the connection ends.
     fn visit(loses: bool) -> (Option<u64>, bool) {
         let mut world = World::over(Link::CABLE.links(), options("fifo"), Bodies);
         let peer = Peer::connect(&world, at(0), &Client::with_id(16).config());

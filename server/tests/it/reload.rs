@@ -1,4 +1,4 @@
-//! A server that goes on with another certificate and site, and one that ends.
+//! A server that continues with another certificate and site, and one that ends.
 
 use crate::peers::{Peer, World, limits, options};
 use http3::Code;
@@ -54,7 +54,8 @@ fn a_request_to_a_server_that_ends_is_rejected_at_once() {
     assert!(world.is_drained());
 }
 
-/// How long, in ms, a server drains whose client has done `what` and then nothing for five seconds.
+/// How long, in ms, a server drains if its client has done `what` and then nothing for five
+/// seconds.
 fn drains_within(what: impl Fn(&mut World, &mut Peer)) -> u64 {
     let mut world = World::new(options_of_server());
     let mut peer = Peer::new(&world, 1);

@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// `/BYTES/KIND[/WAIT_MS[/SECOND_MS]]`: a body of that size; the second time is when its second half is there.
+/// `/BYTES/KIND[/WAIT_MS[/SECOND_MS]]`: a body of that size; the second time is when its second half becomes
+/// available.
 pub(crate) struct Bodies;
 
 impl Site for Bodies {
@@ -38,7 +39,7 @@ impl Site for Bodies {
     }
 }
 
-/// [`Bodies`], of which this document, whatever its query, brings others with it.
+/// [`Bodies`], where this document, whatever its query, is accompanied by others.
 pub(crate) struct Pushing {
     pub(crate) document: &'static str,
     pub(crate) push: Vec<String>,
@@ -117,7 +118,7 @@ fn each(each: u64) -> Vec<u64> {
     }
 }
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// Virtual time from the first request to the last response's end.
@@ -142,15 +143,15 @@ impl Seen {
     }
 }
 
-/// What the client is like.
+/// The properties of the client.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_field_names, reason = "three sizes")]
 pub(crate) struct Client {
     /// Bytes of its connection ID.
     pub(crate) id_bytes: usize,
-    /// Bytes that it takes on the connection before it has read them.
+    /// Bytes that it accepts on the connection before it has read them.
     pub(crate) receive_bytes: u64,
-    /// Bytes that it takes on a stream before it has read them.
+    /// Bytes that it accepts on a stream before it has read them.
     pub(crate) stream_receive_bytes: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Responses that have to wait, for the server or for flow control: others go meanwhile, they take the
-//! wire back when they can, and nothing stays behind.
+//! Responses that have to wait, for the server or for flow control: others are sent meanwhile, they
+//! take back the wire when they can, and nothing is left behind.
 
 use crate::simulation::{Client, Link, Seen, options, run};
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ fn a_connection_without_credit_goes_on_when_it_has_some() {
     assert!(seen.duration < Duration::from_millis(1200), "{:?}", seen.duration);
 }
 
-/// A page load with everything odd that a client or a link may be.
+/// A page load with every unusual property of a client or a link.
 #[derive(Debug, Clone)]
 struct Odd {
     scheme: &'static str,

@@ -4,12 +4,12 @@ use super::profile::{Queue, Rate};
 use super::trace::Cursor;
 use std::collections::VecDeque;
 
-/// Datagrams leave one after another, in the order in which they came.
+/// Datagrams leave one after another, in order of arrival.
 #[derive(Debug, Clone)]
 pub(super) struct Bottleneck {
     rate: Rate,
     queue: Queue,
-    /// When each has left, and its bytes.
+    /// The departure time of each, and its size.
     waiting: VecDeque<(u64, u64)>,
     waiting_bytes: u64,
     free_at_ns: u64,
@@ -28,7 +28,7 @@ impl Bottleneck {
         }
     }
 
-    /// Bytes that have not wholly left at `now_ns`.
+    /// Bytes that have not completely left at `now_ns`.
     pub(super) fn backlog_bytes(&mut self, now_ns: u64) -> u64 {
         while let Some((_, bytes)) =
             self.waiting.front().filter(|(departs_ns, _)| *departs_ns <= now_ns)
@@ -61,7 +61,7 @@ impl Bottleneck {
     }
 }
 
-/// Rounded up, so that a rate is never exceeded.
+/// Nanoseconds, rounded up so that a rate is never exceeded.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
 pub(super) fn nanoseconds(ns: f64) -> u64 {
     ns.ceil().clamp(0.0, 1e18) as u64

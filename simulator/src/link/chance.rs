@@ -1,4 +1,4 @@
-//! The random events of a datagram: a function of the seed and of the datagram's number alone, so that two
+//! The random events of a datagram: a function only of the seed and the datagram's number, so that two
 //! schemes with the same seed meet the same link.
 
 use super::bottleneck::nanoseconds;
@@ -7,7 +7,7 @@ use super::{Cause, Way};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// One source of chance for each thing that happens: leaving one out does not change the others.
+/// A separate random stream for each kind of event: omitting one does not change the others.
 #[derive(Debug, Clone)]
 pub(super) struct Chance {
     loss: ChaCha8Rng,
@@ -76,7 +76,7 @@ impl Chance {
         }
     }
 
-    /// How many later datagrams leave before this one, and how late it is.
+    /// The number of later datagrams that leave before this one, and its delay.
     fn jittered(&mut self, jitter: Option<Jitter>) -> (Option<u32>, u64) {
         match jitter {
             None => (None, 0),
@@ -121,9 +121,9 @@ fn late_ns(source: &mut ChaCha8Rng, jitter: EveryNth) -> u64 {
     nanoseconds((least + (most - least) * drawn(source)) * 1e6)
 }
 
-/// After how many later ones.
+/// The number of later datagrams.
 fn later(source: &mut ChaCha8Rng, [least, most]: [u32; 2]) -> u32 {
-    // So few values that the remainder's bias is below a thousand-millionth.
+    // The range is so small that the remainder's bias is below 1e-9.
     let later = u64::from(least) + source.next_u64() % u64::from(most - least + 1);
     u32::try_from(later).unwrap_or(most)
 }

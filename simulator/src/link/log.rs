@@ -3,16 +3,16 @@
 use super::Way;
 use serde::Serialize;
 
-/// The fate of one datagram. A duplicate has an entry of its own with the same number.
+/// The fate of one datagram. A duplicate has its own entry with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkLogEntry {
     /// The direction.
     pub way: Way,
-    /// Its place in the order in which datagrams were offered, from 1.
+    /// Its number in the order of sending into the link, from 1.
     pub number: u64,
-    /// When it was offered, in nanoseconds from the link's start.
+    /// When it was sent into the link, in nanoseconds from the link's start.
     pub offered_ns: u64,
-    /// UDP payload bytes; the bytes of the whole packet where the link carries IP packets.
+    /// UDP payload bytes; the size of the whole packet if the link carries IP packets.
     pub bytes: u64,
     /// Its fate.
     #[serde(flatten)]
@@ -25,7 +25,7 @@ pub struct LinkLogEntry {
 pub enum Verdict {
     /// It arrived.
     Delivered {
-        /// When, in nanoseconds from the link's start.
+        /// The time, in nanoseconds from the link's start.
         at_ns: u64,
         /// Whether jitter or reordering let others overtake it.
         overtaken: bool,
@@ -55,7 +55,7 @@ pub enum Cause {
     Listed,
     /// It left during a blackhole.
     Blackhole,
-    /// The link held as much as it may.
+    /// The link was full.
     Memory,
 }
 
@@ -70,7 +70,7 @@ struct Line<'a> {
 }
 
 impl LinkLogEntry {
-    /// The entry as a line of JSON, as `schemas/link-log.json` says.
+    /// The entry as a line of JSON, in the form of `schemas/link-log.json`.
     pub fn json_line(&self) -> String {
         let line = Line { format: FORMAT, entry: self };
         serde_json::to_string(&line).unwrap_or_default() + "\n"

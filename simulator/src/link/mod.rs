@@ -1,9 +1,9 @@
-//! A link: one direction of a network, as a function of its seed and of the datagrams offered to it.
+//! A link: one direction of a network, as a function of its seed and of the datagrams sent into it.
 //!
-//! It has neither a clock nor a socket: its caller says what the time is. A datagram waits in a drop-tail
-//! queue and leaves at the link's rate. It may then be lost (after its time on the link), held back, delayed,
-//! changed or doubled, and it arrives a delay later. Times are nanoseconds from the link's start and never go
-//! backwards.
+//! It has neither a clock nor a socket: its caller provides the time. A datagram waits in a drop-tail queue
+//! and leaves at the link's rate. It may then be lost (after its time on the link), held back, delayed,
+//! changed or duplicated, and it arrives one delay later. Times are in nanoseconds from the link's start and
+//! never decrease.
 
 mod bottleneck;
 mod chance;
@@ -24,7 +24,7 @@ use chance::{Chance, Fate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Which direction: each has chances of its own.
+/// The direction; each has its own random events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
@@ -34,7 +34,7 @@ pub enum Way {
     Up,
 }
 
-/// One direction of a network. What it carries is the caller's: bytes, or anything that has some.
+/// One direction of a network. The caller chooses the payload: bytes, or anything that has a size.
 #[derive(Debug, Clone)]
 pub struct Link<T = Vec<u8>> {
     way: Way,
@@ -42,10 +42,10 @@ pub struct Link<T = Vec<u8>> {
     bottleneck: Bottleneck,
     chance: Chance,
     delay_ns: u64,
-    /// On their way, by time of arrival and, at the same time, in order of leaving.
+    /// In flight, by time of arrival and, for equal times, in order of leaving.
     line: BTreeMap<(u64, u64), Travelling<T>>,
     line_bytes: u64,
-    /// Held back: how many later ones must leave first, and where in `line`.
+    /// Held back: the number of later ones that must leave first, and the key in `line`.
     held: Vec<(u32, (u64, u64))>,
     offered: u64,
     order: u64,
@@ -69,7 +69,7 @@ struct Travelling<T> {
 }
 
 impl<T: AsMut<[u8]> + Clone> Link<T> {
-    /// A link at rest. The same seed gives the same link.
+    /// An empty link. The same seed gives the same link.
     pub fn new(profile: &Profile, way: Way, seed: u64) -> Self {
         Self {
             way,
@@ -120,7 +120,7 @@ impl<T: AsMut<[u8]> + Clone> Link<T> {
                 self.note(number, now_ns, bytes, Verdict::Dropped { cause });
             }
         }
-        // A datagram that is lost on the link has left, too.
+        // A datagram that is lost on the link has also left.
         if let Ok(departs_ns) = departs_ns {
             self.let_go(departs_ns, number);
         }
@@ -148,8 +148,8 @@ impl<T: AsMut<[u8]> + Clone> Link<T> {
         Some(travelling.datagram)
     }
 
-    /// The fates of datagrams since the last call, in the order in which it was decided. Datagrams that are
-    /// still on their way have no entry yet.
+    /// The fates of datagrams since the last call, in the order of decision. Datagrams in flight have no
+    /// entry yet.
     pub fn take_log(&mut self) -> Vec<LinkLogEntry> {
         self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -198,7 +198,7 @@ impl<T: AsMut<[u8]> + Clone> Link<T> {
         key
     }
 
-    /// Datagram `number` has left. Those that were held back for it follow.
+    /// Datagram `number` has left. The datagrams that were held back for it follow.
     fn let_go(&mut self, departs_ns: u64, number: u64) {
         let arrives_ns = departs_ns + self.delay_ns;
         let mut due = Vec::new();

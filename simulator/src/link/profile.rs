@@ -12,9 +12,9 @@ pub struct Profile {
     pub rate: Rate,
     /// From leaving to arriving, in milliseconds.
     pub delay_ms: f64,
-    /// The room for datagrams that wait to leave, the leaving one included. A datagram without room is dropped.
+    /// The room for datagrams that wait to leave, including the leaving one. A datagram without room is dropped.
     pub queue: Queue,
-    /// Datagrams that have left and never arrive.
+    /// Datagrams that leave but never arrive.
     pub loss: Option<Loss>,
     /// Lets others overtake some datagrams, as in the paper.
     pub jitter: Option<Jitter>,
@@ -24,7 +24,7 @@ pub struct Profile {
     pub duplicate: f64,
     /// The share of datagrams that arrive with one byte changed.
     pub corrupt: f64,
-    /// Times at which nothing arrives.
+    /// Intervals in which nothing arrives.
     pub blackhole: Option<Blackhole>,
     /// Marks datagrams that find a long queue.
     pub ecn: Option<EcnMark>,
@@ -33,7 +33,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// A link that only has a rate (bits a second) and a delay.
+    /// A link with only a rate (bit/s) and a delay.
     pub fn plain(rate: f64, delay_ms: f64) -> Self {
         Self {
             rate: Rate::Constant(rate),
@@ -55,7 +55,7 @@ impl Profile {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Rate {
-    /// Bits a second; infinity where something else sets the pace.
+    /// Bit/s; infinity if something else sets the pace.
     Constant(f64),
     /// Opportunities to leave.
     Trace(#[serde(serialize_with = "super::trace::serialize")] Arc<Trace>),
@@ -90,21 +90,21 @@ pub enum Queue {
     expecting = "loss: a share as 0.01, { share, burst_max }, or { good, bad, to_bad, to_good }"
 )]
 pub enum Loss {
-    /// Each datagram by itself, with this probability.
+    /// Each datagram independently, with this probability.
     Independent(f64),
-    /// The same, but with a limit on how many are lost one after another.
+    /// The same, with a limit on consecutive losses.
     Capped(CappedLoss),
     /// Gilbert and Elliott's two states.
     GilbertElliott(GilbertElliott),
 }
 
-/// Independent loss with a limit, as the QUIC interop runner's `drop-rate` has it.
+/// Independent loss with a limit, like the QUIC interop runner's `drop-rate`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CappedLoss {
     /// Probability.
     pub share: f64,
-    /// The most that are lost one after another.
+    /// The most consecutive losses.
     pub burst_max: u32,
 }
 
@@ -122,35 +122,36 @@ pub struct GilbertElliott {
     pub to_good: f64,
 }
 
-/// Lets datagrams be overtaken, as the paper has it.
+/// Lets datagrams be overtaken, as in the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
     expecting = "jitter: { share or every, later = [least, most] }, or { every, late_ms = [least, most] }"
 )]
 pub enum Jitter {
-    /// As its text says, if chance decides which are held.
+    /// By the paper's text, with a random choice of the held datagrams.
     ByChance(Overtaken),
-    /// As its text says, if their numbers decide.
+    /// By the paper's text, with the held datagrams chosen by number.
     InTurn(OvertakenInTurn),
     /// As its implementation did.
     ByNumber(EveryNth),
 }
 
-/// The jitter of the paper's text (section 5.2): some datagrams are held until a few later ones have left.
+/// The jitter in the paper's text (section 5.2): some datagrams are held until a few later ones have left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overtaken {
     /// The share that is held.
     pub share: f64,
-    /// How many later ones leave first: the least and the most, each number equally likely.
+    /// The number of later ones that leave first: minimum and maximum, uniformly distributed.
     pub later: [u32; 2],
-    /// A held datagram leaves after this time in any case.
+    /// A held datagram leaves after this time at the latest.
     #[serde(default = "held_at_most_ms")]
     pub at_most_ms: f64,
 }
 
-/// The same, but one in N datagrams is held: "about one packet in four" (section 5.2), counted as its implementation did.
+/// The same, but one in N datagrams is held: "about one packet in four" (section 5.2), counted as in the paper's
+/// implementation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OvertakenInTurn {
@@ -174,11 +175,11 @@ fn held_at_most_ms() -> f64 {
 pub struct EveryNth {
     /// One in this number of datagrams is late; the first time after twice as many.
     pub every: u64,
-    /// By how much: the least and the most, any time in between equally likely.
+    /// The delay: minimum and maximum, uniformly distributed.
     pub late_ms: [f64; 2],
 }
 
-/// Whether the turn of one in `every` datagrams is that of `number`, counted from 1.
+/// Whether `number`, counted from 1, is one of the one in `every` datagrams.
 pub(super) fn is_in_turn(every: u64, number: u64) -> bool {
     number > every && number.is_multiple_of(every)
 }
@@ -193,13 +194,13 @@ pub struct Reorder {
     pub by_ms: f64,
 }
 
-/// Times at which datagrams that leave never arrive.
+/// Intervals in which leaving datagrams never arrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blackhole {
-    /// From when to when, in milliseconds from the link's start.
+    /// The intervals, in milliseconds from the link's start.
     pub windows_ms: Vec<[f64; 2]>,
-    /// The windows come again after this time.
+    /// The period after which the intervals repeat.
     pub every_ms: Option<f64>,
 }
 
@@ -212,15 +213,15 @@ impl Blackhole {
     }
 }
 
-/// Congestion marks (RFC 3168): recorded with the verdict; our transport does not read them.
+/// Congestion marks (RFC 3168). They are recorded with the verdict; our transport does not read them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EcnMark {
-    /// A datagram that finds more bytes than this before it is marked.
+    /// A datagram is marked if it finds more bytes than this ahead of it.
     pub above_bytes: u64,
 }
 
-/// Why no link can have a profile.
+/// Why a profile is impossible.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{key} = {value}: {remedy}")]
 pub struct Impossible {
@@ -275,7 +276,7 @@ impl Profile {
 }
 
 impl Jitter {
-    /// When a datagram that is held leaves in any case, in milliseconds.
+    /// The latest departure of a held datagram, in milliseconds.
     pub(super) fn held_at_most_ms(&self) -> f64 {
         match self {
             Self::ByChance(it) => it.at_most_ms,
@@ -324,7 +325,7 @@ impl Blackhole {
     }
 }
 
-/// The least room that a queue in bytes needs.
+/// The minimum room of a queue in bytes.
 const DATAGRAM_BYTES: u64 = 2000;
 
 fn share(key: &'static str, value: f64) -> Result<(), Impossible> {

@@ -1,8 +1,9 @@
-//! Rates that change: mahimahi's traces, read and written.
+//! Variable rates: mahimahi's traces, read and written.
 //!
-//! A trace is a text file with a time in milliseconds on each line, never decreasing. At each time the link lets
-//! 1500 bytes leave. Several small datagrams share them, and a large one takes several. Unused bytes are lost.
-//! After the last line the trace begins again. A file that holds only `1` is a link of 12 Mbit/s.
+//! A trace is a text file with a time in milliseconds on each line, never decreasing. At each time, 1500 bytes
+//! may leave the link. Several small datagrams share such an opportunity, and a large one takes several. Unused
+//! bytes are lost. After the last line the trace begins again. A file that holds only `1` is a link of 12
+//! Mbit/s.
 
 use crate::limits::{TRACE_LINES_MAX, TRACE_MS_MAX};
 use ring::digest::{SHA256, digest};
@@ -10,7 +11,7 @@ use serde::Serializer;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Bytes that leave at one time of a trace.
+/// Bytes that may leave at one time of a trace.
 pub const OPPORTUNITY_BYTES: u64 = 1500;
 
 /// Opportunities to leave.
@@ -22,12 +23,12 @@ pub struct Trace {
 /// Why a text is not a trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// There is no line, or only the time 0, after which the trace would begin again at once.
+    /// There is no line, or only the time 0, so that the trace would repeat without time passing.
     #[error(
         "an empty trace: it needs a time in milliseconds on each line, the last of them more than 0"
     )]
     Empty,
-    /// A line is not a time, or it is before the one above.
+    /// A line is not a time, or is earlier than the preceding one.
     #[error("line {line}: `{text}`: expected a time in milliseconds, not before the one above")]
     Line {
         /// Its number, from 1.
@@ -102,7 +103,7 @@ impl Trace {
     }
 }
 
-/// Provenance holds what a trace is like, not each of its lines.
+/// Serializes a description of the trace for provenance, not each of its lines.
 pub(super) fn serialize<S: Serializer>(
     trace: &Arc<Trace>,
     serializer: S,
@@ -119,7 +120,7 @@ pub(super) fn serialize<S: Serializer>(
     ))
 }
 
-/// Where a link is in a trace.
+/// The position of a link in a trace.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cursor {
     next: u64,
@@ -127,9 +128,9 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// When `bytes` that are there from `from_ns` on have left; calls come in order of time.
+    /// When `bytes` that are available from `from_ns` on have left; calls must be in chronological order.
     pub(super) fn depart(&mut self, trace: &Trace, from_ns: u64, bytes: u64) -> u64 {
-        // Only datagrams that were there at its moment can use the rest of an opportunity.
+        // Only datagrams that were available at its time can use the rest of an opportunity.
         let gone = self.next == 0 || trace.time_ns(self.next - 1) < from_ns;
         if gone {
             self.left_bytes = 0;
@@ -173,7 +174,7 @@ mod tests {
     fn unused_opportunities_are_lost_and_the_trace_begins_again() {
         assert_eq!(departs_ms("2\n5\n9\n", &[(3, 100), (6, 100), (10, 100)]), [5, 9, 11]);
         assert_eq!(departs_ms("1\n", &[(0, 1500), (0, 1500), (7, 1500), (7, 1500)]), [1, 2, 7, 8]);
-        // Two opportunities at one moment, which is also the moment at which the trace begins again.
+        // Two opportunities at one time, which is also the time when the trace repeats.
         assert_eq!(departs_ms("4\n4\n", &[(4, 1500), (4, 1500), (4, 1500)]), [4, 4, 8]);
     }
 

@@ -1,8 +1,9 @@
-//! Random bytes that a simulation can repeat.
+//! Repeatable random bytes for simulations.
 //!
 //! quiche skips packet numbers at random, and a skipped number makes acknowledgements longer: a queue may then drop another
-//! packet. quiche draws with `RAND_bytes` of `BoringSSL`. The linker meets the function of that name here first and takes it
-//! instead. In a thread with virtual time its bytes follow from the seed; everywhere else they are the operating system's.
+//! packet. quiche uses `RAND_bytes` of `BoringSSL`. The linker finds the function of that name here first and uses it
+//! instead. In a thread with virtual time, its bytes follow from the seed; everywhere else, they come from the operating
+//! system.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint};
@@ -11,7 +12,7 @@ thread_local! {
     static STATE: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Sets what this thread draws in virtual time.
+/// Sets the seed of this thread's random bytes in virtual time.
 pub(crate) fn set_seed(seed: u64) {
     STATE.set(seed);
 }
@@ -26,7 +27,7 @@ fn draw() -> u64 {
 }
 
 unsafe extern "C" {
-    /// The C library's: bytes of the operating system.
+    /// The C library's function: bytes from the operating system.
     fn getrandom(bytes: *mut u8, count: usize, flags: c_uint) -> isize;
 }
 
@@ -50,7 +51,7 @@ unsafe extern "C" fn RAND_bytes(bytes: *mut u8, count: usize) -> c_int {
     1
 }
 
-/// Never returns with fewer bytes: keys are made of them.
+/// Never returns fewer bytes, because keys are made from them.
 fn fill_from_system(bytes: &mut [u8]) {
     let mut filled = 0;
     while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {

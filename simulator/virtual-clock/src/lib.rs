@@ -1,15 +1,15 @@
-//! A clock that a simulation sets, and chance that it repeats, for each thread its own.
+//! A clock and random bytes that a simulation controls, separately for each thread.
 //!
-//! quiche reads the system's monotonic clock itself and takes no other. But `Instant::now` ends in the C
-//! library's `clock_gettime`, and a function of that name in the executable takes its place (Linux, glibc,
-//! dynamically linked). In a thread that has called [`set_ns`] it returns the thread's virtual time;
-//! everywhere else it forwards to the C library's own, found once with `dlsym`, which uses the vDSO.
+//! quiche reads the system's monotonic clock itself and accepts no other. But `Instant::now` ends in the C library's
+//! `clock_gettime`, and a function of that name in the executable takes its place (Linux, glibc, dynamically
+//! linked). In a thread that has called [`set_ns`] it returns the thread's virtual time; everywhere else it forwards
+//! to the C library's own, found once with `dlsym`, which uses the vDSO.
 //!
-//! quiche also draws random numbers itself, and `chance.rs` replaces the function it draws with in the same way.
+//! quiche also generates random numbers itself, and `chance.rs` replaces its source in the same way.
 //!
-//! This is the only crate of the workspace with unsafe code. A program that links this crate and calls one
-//! of its functions has both overrides; one that does not is untouched. Only `CLOCK_MONOTONIC` is virtual:
-//! certificates are checked against the real date.
+//! This is the only crate of the workspace with unsafe code. A program that links this crate and calls one of its
+//! functions has both overrides; other programs are not affected. Only `CLOCK_MONOTONIC` is virtual: certificates
+//! are checked against the real date.
 
 mod chance;
 
@@ -21,25 +21,24 @@ thread_local! {
     static NOW_NS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Sets this thread's virtual time, in nanoseconds. It must not go backwards within a simulation.
-/// 0 gives the thread the real time back.
+/// Sets this thread's virtual time, in nanoseconds. It must not decrease within a simulation. 0 restores real time.
 pub fn set_ns(now_ns: u64) {
     NOW_NS.set(now_ns);
 }
 
-/// This thread's virtual time in nanoseconds; 0: it runs in real time.
+/// This thread's virtual time in nanoseconds; 0 in real time.
 #[must_use]
 pub fn now_ns() -> u64 {
     NOW_NS.get()
 }
 
-/// Virtual time for as long as this value lives.
+/// Virtual time during the lifetime of this value.
 #[derive(Debug)]
 pub struct VirtualTime(());
 
 impl VirtualTime {
-    /// This thread's clock stands still at `start_ns` (not 0) until [`set_ns`] moves it. The random numbers that its
-    /// transports draw follow from `seed`.
+    /// Stops this thread's clock at `start_ns` (not 0) until [`set_ns`] moves it. Its transports' random numbers
+    /// follow from `seed`.
     #[must_use]
     pub fn start(start_ns: u64, seed: u64) -> Self {
         set_ns(start_ns.max(1));

@@ -1,11 +1,11 @@
-//! The flags of a study's dimensions: one for each row of the table that says with which flag its values are listed.
+//! The flags of a study's dimensions: one for each row of the table that names the flag of a dimension.
 
 use crate::values::{self, Choices};
 use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use lab::study::{DIMENSIONS, Dimension, Settings};
 
-/// The dimensions of which flags list values, each with the values as they stand there.
+/// The dimensions whose values flags list, each with the values as given.
 #[derive(Debug, Clone)]
 pub(super) struct Listed(Vec<(&'static Dimension, Vec<String>)>);
 
@@ -45,7 +45,7 @@ impl FromArgMatches for Listed {
     }
 }
 
-/// The dimensions that have a flag of their own for a list of values.
+/// The dimensions that have a flag for a list of values.
 fn with_flags() -> impl Iterator<Item = &'static Dimension> {
     DIMENSIONS.iter().filter(|it| !it.help.is_empty())
 }
@@ -62,10 +62,10 @@ fn flag(dimension: &'static Dimension) -> Arg {
         .value_parser(parser(dimension))
 }
 
-/// The dimensions that the short help has.
+/// The dimensions that the short help shows.
 const IN_SHORT_HELP: [&str; 2] = ["send_buffer_bytes", "cc"];
 
-/// The group of a flag: the link's or the server's.
+/// The help group of a dimension's flag: the link's or the server's.
 fn heading(dimension: &Dimension) -> &'static str {
     if ["http", "queue", "cross"].contains(&dimension.column) { super::LINK } else { super::SERVER }
 }

@@ -12,17 +12,17 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The parts of a study that no flag names.
+/// The parts of a study that no flag has set.
 struct Defaults {
     pages: &'static str,
     engine: &'static dyn Engine,
     networks: &'static [&'static str],
     baseline: &'static str,
-    /// Loads of each page where the chance of simulated links decides.
+    /// Loads of each page on links with random events.
     seeds: u64,
 }
 
-/// Today's question: the networks that visitors have, and what a server does by itself.
+/// The default study: the networks that visitors have, and a server's default behaviour.
 const TODAY: Defaults = Defaults {
     pages: "@web",
     engine: engines::STACK,
@@ -84,7 +84,7 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Says which flags have no effect on engine `ideal`.
+/// Prints a note about flags that have no effect on engine `ideal`.
 pub(super) fn note_what_changes_nothing(arguments: &Arguments, plan: &Plan) {
     if plan.engine.has_transport() {
         return;
@@ -119,7 +119,7 @@ fn of_manifest(file: &Path) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// The browser that the flags name, or the one of the study that is repeated, with the same bodies.
+/// The browser that the flags name, or the one of the repeated study, with the same bodies.
 fn which(arguments: &Arguments) -> Result<Which, Failure> {
     let Some(path) = &arguments.from else { return Ok(arguments.asked.which) };
     let file = manifest::file(path);
@@ -175,7 +175,7 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
     Ok(Plan { seeds: (asked.first_seed..asked.first_seed + loads).collect(), ..plan })
 }
 
-/// The facts that the server knows. One that obeys signals does not use it.
+/// The facts that the server knows. A server that obeys signals does not use them.
 fn metadata(arguments: &Arguments) -> Result<Metadata, Failure> {
     match arguments.asked.metadata {
         Some(_) if arguments.asked.dimensions.has("signals", "obey") => Err(Failure::BadInput(
@@ -187,7 +187,7 @@ fn metadata(arguments: &Arguments) -> Result<Metadata, Failure> {
     }
 }
 
-/// The pages that the query selects, among all bundled ones if none is named.
+/// The pages that the query selects; without named pages, from all bundled ones.
 fn pages(
     names: &[String],
     query: Option<&Query>,
@@ -200,8 +200,8 @@ fn pages(
     if pages.is_empty() { Err(values::no_page()) } else { Ok(pages) }
 }
 
-/// The requested schemes, after the baseline and a policy's default. `all` leaves out those that know too little, or more
-/// than a policy's server.
+/// The requested schemes, after the baseline and a policy's default. `all` leaves out schemes that know too little, or
+/// more than a policy's server.
 fn schemes(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
     let catalogue = arguments.asked.own.catalogue(&[])?;
     let own = values::own_names(&catalogue);

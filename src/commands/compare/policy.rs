@@ -17,7 +17,7 @@ fn terms(arguments: &Arguments) -> Terms<'_> {
     Terms { to_beat: &arguments.policy_default, obeying }
 }
 
-/// Adds to the plan what a requested policy compares. Rejects plans that cannot lead to one.
+/// Adds the comparisons of a requested policy to the plan. Rejects plans that cannot lead to a policy.
 pub(super) fn prepare(arguments: &Arguments, plan: &mut Plan) -> Result<(), Failure> {
     let Some(file) = &arguments.policy else { return Ok(()) };
     policy::prepare(plan);
@@ -25,8 +25,8 @@ pub(super) fn prepare(arguments: &Arguments, plan: &mut Plan) -> Result<(), Fail
     values::writable(file, "--policy")
 }
 
-/// The name of a page in a configuration: its file where the user named one, else its bundled name. Sets and queries give
-/// several pages for one argument or for none.
+/// A page's name in a configuration: its file if the user named one, otherwise its bundled name. Sets and queries give
+/// several pages for one argument or none.
 fn argument_of(arguments: &Arguments, page: &Page) -> String {
     let mut files = arguments.asked.page_names.iter().filter(|it| !it.starts_with('@'));
     let named = files.find(|it| ::corpus::page(it).is_ok_and(|read| read.name == page.name));

@@ -1,4 +1,4 @@
-//! A study on the terminal: the answer, one table, the conditions, and what the words mean.
+//! A study on the terminal: the answer, one table, the conditions, and an explanation of the terms.
 
 use crate::output;
 use crate::output::number;
@@ -45,7 +45,7 @@ fn table(plan: &Plan, rows: &[SchemeRow]) -> Result<(), Failure> {
     output::line(&output::table(&header, verdict.as_slice(), cells).to_string())
 }
 
-/// UNIT stands for the unit of a pair, METRIC for the study's metric, MS for its unit.
+/// Replaces UNIT by the unit of a pair, METRIC by the study's metric, and MS by its unit.
 fn heading(heading: &str, metric: &Metric, unit: &str) -> String {
     heading.replace("METRIC", metric.heading).replace("MS", metric.unit).replace("UNIT", unit)
 }
@@ -78,7 +78,7 @@ fn definitions(plan: &Plan) -> String {
 
 type NumbersOf = fn(&SchemeRow) -> &SchemeNumbers;
 
-/// A column is shown where a row has something in it.
+/// A column of the table. It appears only if some row has a value for it.
 struct Column {
     heading: &'static str,
     cell: fn(&SchemeRow, &SchemeNumbers) -> Option<String>,

@@ -9,25 +9,26 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The seed of all random numbers: the same seed gives the same bytes
+    /// The seed of all random numbers; the same seed gives the same bytes
     #[arg(long)]
     seed: u64,
     /// The distributions of counts and sizes
     #[arg(long, value_parser = values::choice(PROFILES), default_value = "web-2024")]
     profile: Profile,
-    /// Grow this page, a bundled name or a file: its structure, with other numbers of resources and bytes
+    /// Generate a page with this page's structure, but other numbers of resources and bytes: a bundled
+    /// name or a file
     #[arg(long, value_name = "PAGE", conflicts_with_all = ["profile", "depth", "late_share"])]
     template: Option<String>,
-    /// Resources, document included [default: drawn, or as many as --template has]
+    /// Resources, document included [default: random, or as in --template]
     #[arg(long, value_name = "N")]
     resources: Option<usize>,
-    /// Body bytes of the page [default: drawn, or as many as --template has]
+    /// Body bytes of the page [default: random, or as in --template]
     #[arg(long, value_name = "SIZE", value_parser = corpus::size::parse)]
     bytes: Option<u64>,
-    /// Longest chain of discoveries after the document; 1 if the document names everything
+    /// Longest chain of discoveries after the document; 1 if the document references everything
     #[arg(long, value_name = "D", default_value_t = 3)]
     depth: usize,
-    /// Share of the resources that stylesheets and scripts discover [default: 0.2; 0 at depth 1]
+    /// Share of resources that stylesheets and scripts reference [default: 0.2; 0 at depth 1]
     #[arg(long, value_name = "X")]
     late_share: Option<f64>,
     /// The page's name [default: made from profile and seed]
@@ -70,7 +71,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&format!("{}: {count} resources, {bytes} bytes", arguments.output.display()))
 }
 
-/// The page that grows from a template.
+/// A page that is generated from a template.
 fn grown(template: &str, arguments: &Arguments) -> Result<Page, Failure> {
     let template = values::page(template)?;
     let bytes: u64 = template.resources.iter().map(|it| it.bytes).sum();

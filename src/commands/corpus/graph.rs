@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 ///
 /// The graph of a page of the corpus holds its recorded requests.
 ///
-/// The graph of a directory holds the references of its HTML and CSS. Requests of scripts are missing, and everything
-/// that a stylesheet names is included, used or not.
+/// The graph of a directory holds the references in its HTML and CSS. It lacks the requests that scripts make, and
+/// includes everything that a stylesheet references, used or not.
 ///
-/// The graph of an access log (combined format) holds the resources that four of five of the page's last 20 loads
-/// requested, and both of the last two. Loads with less than half as many requests as the median one (robots, full
-/// caches) do not count, nor does the page that the visitor clicks next.
+/// The graph of an access log (combined format) holds each resource that at least 80 % of the page's last 20 loads
+/// requested, and also both of the last two. Loads with less than half the median number of requests (robots, full
+/// caches) do not count, and neither do the requests of the visitor's next page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost corpus graph davies-meenan -o graph.json\n  \
 utmost corpus graph public --document /index.html -o graph.json\n  \
@@ -33,13 +33,13 @@ pub(crate) struct Arguments {
     /// Learn the graph from a server's access log, oldest lines first; `-` reads stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["page", "again"])]
     access_log: Option<PathBuf>,
-    /// A second recording of the same page: resources that only one of them requested are left out
+    /// A second recording of the same page; resources that only one of them requested are left out
     #[arg(long, value_name = "PAGE")]
     again: Option<String>,
     /// The page's document in a directory or a log
     #[arg(long, value_name = "PATH", default_value = "/")]
     document: String,
-    /// The site's host, for a directory or a log [default: localhost; in a log, any host]
+    /// The site's host, for a directory or a log [default: localhost; for a log, any host]
     #[arg(long)]
     host: Option<String>,
     /// Write the graph into this file
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         if kept.nodes.len() < 2 && graph.nodes.len() > 1 {
             return Err(Failure::BadInput(format!(
-                "{again}: has none of the resources of {page}; name a second recording of the same page"
+                "{again}: has no resource in common with {page}; name a second recording of the same page"
             )));
         }
         graph = kept;
@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     ))
 }
 
-/// The files below a directory as our server would serve them.
+/// The files below a directory, under the URLs at which our server would serve them.
 struct Served(DirectorySite);
 
 impl Served {

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 utmost corpus import recordings -o pages\n  utmost corpus import one.har two.har -o pages --keep-addresses"
 )]
 pub(super) struct Arguments {
-    /// Recordings, gzipped or not; a folder stands for the files in it, and `*` for any letters of a file's name
+    /// Recordings, gzipped or not; a folder stands for the files in it, and `*` for any characters of a file
+    /// name
     #[arg(value_name = "RECORDING", required = true)]
     recordings: Vec<PathBuf>,
     /// Where to write the page. For more than one recording, the folder for the pages
@@ -25,18 +26,16 @@ pub(super) struct Arguments {
     /// The page's name [default: the name of the output file, or of each recording's file]
     #[arg(long)]
     name: Option<String>,
-    /// The source that the page names [default: a recording, without its name]
+    /// The source to record in the page [default: a recording, without its name]
     #[arg(long, value_name = "TEXT")]
     from: Option<String>,
-    /// Keep the hosts and paths of a HAR file or `DevTools` log: the page then names its site, and a policy
-    /// for it fits the site
+    /// Keep the hosts and paths of a HAR file or `DevTools` log, so that a policy from the page fits the site
     #[arg(long)]
     keep_addresses: bool,
-    /// The page load to keep, from 1, of a HAR file or `DevTools` log with several [default: the one with
-    /// the most bytes]
+    /// Which page load of a HAR file or `DevTools` log to keep, from 1 [default: the one with the most bytes]
     #[arg(long, value_name = "N")]
     load: Option<usize>,
-    /// The site that the page shares with others: studies count it once [default: the registrable domain of the
+    /// The site that the page belongs to; studies count a site once [default: the registrable domain of the
     /// document's host; without --keep-addresses, a stand-in for the domain]
     #[arg(long, value_name = "NAME")]
     site: Option<String>,
@@ -45,7 +44,7 @@ pub(super) struct Arguments {
 fn about() -> String {
     let formats = IMPORTERS.iter().map(|it| format!("  {:<16} {}\n", it.name, it.form));
     format!(
-        "Make pages from recordings. The contents tell the format:\n\n{}\nFacts that a recording does not contain are assumed. These assumptions are listed on stderr and kept in the page's source. Stand-ins replace hosts and paths, except in resource lists and package pages, and also the recording's own name, which often contains the host's. With more than one recording, each page has the name of its file, and the table {} in the folder says what was read, what was refused and why, and what was assumed.",
+        "Make pages from recordings. The contents determine the format:\n\n{}\nFacts that a recording does not contain are assumed. These assumptions are listed on stderr and kept in the page's source. Stand-ins replace hosts and paths, except in resource lists and package pages, and also the recording's own name, which often contains the host's. With more than one recording, each page has the name of its file, and the table {} in the folder lists what was read, what was rejected and why, and what was assumed.",
         formats.collect::<String>(),
         several::TABLE
     )

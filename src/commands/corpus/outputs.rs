@@ -1,5 +1,5 @@
-//! Files that `utmost corpus` writes. They replace only files of the same kind: a slip must not cost somebody a
-//! recording.
+//! The output files of `utmost corpus`. A file is replaced only by one of the same kind, so that a slip
+//! does not destroy a recording.
 
 use ::serve::Failure;
 use std::io::{ErrorKind, Write};
@@ -37,7 +37,7 @@ impl Kind {
             #[cfg(feature = "record")]
             Self::Captures => {
                 let format = recorder::recording::CAPTURES_FORMAT;
-                // Captures of old do not name it.
+                // Old captures do not name the format first.
                 text.starts_with(&format!("{{\"format\":\"{format}\""))
                     || text.starts_with("{\"from\":")
             }
@@ -51,14 +51,14 @@ impl Kind {
 pub(super) fn check(file: &Path, kind: Kind) -> Result<(), Failure> {
     let name = kind.name();
     if file.is_dir() {
-        let cause = format!("is a folder; name the file for {name}");
+        let cause = format!("is a folder; name a file for {name}");
         return Err(Failure::of_file(file, cause));
     }
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
     if let Some(folder) = folder
         && !folder.is_dir()
     {
-        let cause = format!("there is no folder {}; make it first", folder.display());
+        let cause = format!("there is no folder {}; create it first", folder.display());
         return Err(Failure::of_file(file, cause));
     }
     if !file.is_file() {
@@ -72,7 +72,7 @@ pub(super) fn check(file: &Path, kind: Kind) -> Result<(), Failure> {
     Err(Failure::of_file(file, cause))
 }
 
-/// Writes a file, and says so if there was one.
+/// Writes a file, and prints a note if it replaced one.
 pub(super) fn write(file: &Path, kind: Kind, bytes: &[u8]) -> Result<(), Failure> {
     check(file, kind)?;
     let replaces = file.is_file();
@@ -100,7 +100,7 @@ fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    // The permissions of any new file, which the user's mask reduces.
+    // The permissions of any new file, less the user's umask.
     let mut new = tempfile::Builder::new()
         .permissions(std::fs::Permissions::from_mode(0o666))
         .tempfile_in(folder)?;

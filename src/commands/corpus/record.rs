@@ -1,4 +1,4 @@
-//! `utmost corpus record`: a real page, loaded in Chromium, as a page.
+//! `utmost corpus record`: turns a real page, loaded in Chromium, into a page of the corpus.
 
 use super::outputs::{self, Kind};
 use super::visit::failure;
@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 /// Record a page in Chromium, under several delays
 ///
 /// Our own server serves the page over HTTP/3 several times, with different delays. The causes of requests are derived
-/// from all loads together. The printed errors are of discovery times: `left out` predicts each setting from the others,
-/// `unseen` predicts settings that took no part.
+/// from all loads together. The printed errors concern discovery times: `left out` predicts each setting from the
+/// others, and `unseen` predicts settings that were not used for the derivation.
 ///
-/// A page of a URL is mirrored first: Chromium loads it once from its own server, and our server answers from then on.
-/// Other hosts are left out.
+/// A URL's page is mirrored first: Chromium loads it once from its own server, and after that our server answers. Other
+/// hosts are left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost corpus record site -o page.json\n  \
 utmost corpus record https://example.org/ -o example.json\n  \
@@ -33,16 +33,16 @@ pub(crate) struct Arguments {
     /// The document's path on the site [default: the path in the package or URL, or /]
     #[arg(long, value_name = "PATH")]
     entry: Option<String>,
-    /// Mirror a server with this self-signed certificate
+    /// Trust this self-signed certificate of the server to mirror
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Mirror over HTTP/3 only, from a server without TCP such as `utmost serve`
+    /// Mirror over HTTP/3 only, for a server without TCP such as `utmost serve`
     #[arg(long)]
     http3: bool,
     /// The page's name [default: the name of the output file]
     #[arg(long)]
     name: Option<String>,
-    /// The source that the page names [default: the package; a folder or URL is not named]
+    /// The source to record in the page [default: the package; none for a folder or URL]
     #[arg(long, value_name = "TEXT")]
     from: Option<String>,
     /// The page's licence
@@ -61,10 +61,10 @@ pub(crate) struct Arguments {
     /// Write a picture of the loaded page (PNG)
     #[arg(long, value_name = "FILE")]
     screenshot: Option<PathBuf>,
-    /// Write everything that the browser reported, as JSON
+    /// Write all of the browser's reports, as JSON
     #[arg(long, value_name = "FILE")]
     captures: Option<PathBuf>,
-    /// Derive the page again from such a file
+    /// Derive the page again from such a file, without loading anything
     #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "captures", "screenshot"])]
     from_captures: Option<PathBuf>,
 }
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     outputs::write(&arguments.output, Kind::Page, judged.page.to_text().as_bytes())
 }
 
-/// A recording takes minutes: files that cannot be written are found before.
+/// Rejects output files that cannot be written now, because a recording takes minutes.
 fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
     outputs::check(&arguments.output, Kind::Page)?;
     for (file, kind) in

@@ -6,7 +6,7 @@ use ::corpus::{Page, Query, stats};
 use ::serve::Failure;
 use qlog_tools::short_texts::shown;
 
-/// Pages, with what each was made from and its licence.
+/// Lists pages, with the origin and licence of each.
 pub(super) fn list(arguments: &[String], query: Option<&Query>) -> Result<(), Failure> {
     let mut pages = named(arguments)?;
     pages.retain(|page| query.is_none_or(|it| it.matches(page)));
@@ -38,8 +38,7 @@ pub(super) fn show(arguments: &[String], json: bool) -> Result<(), Failure> {
         clusters(&stats)
     ))?;
     output::line(&format!(
-        "\n{} % of the web's pages have as many resources as some of these pages; the weights tell as much as {:.1} sites \
-         of equal weight",
+        "\n{} % of the web's pages have as many resources as some of these pages; the weights carry as much information as {:.1} sites of equal weight",
         output::percent(stats.web.covered, 0),
         stats.web.effective_sites
     ))?;

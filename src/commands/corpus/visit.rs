@@ -1,4 +1,4 @@
-//! `utmost corpus check --browser` and `utmost corpus bodies`: pages and the bytes behind them.
+//! `utmost corpus check --browser` and `utmost corpus bodies`: pages and their real files.
 
 use crate::{output, values};
 use ::corpus::Page;
@@ -53,7 +53,7 @@ pub(super) fn run(names: &[String], real: bool) -> Result<(), Failure> {
     if unwell == 0 {
         Ok(())
     } else {
-        Err(Failure::No(format!("{unwell} of {} pages not loaded as they should be", names.len())))
+        Err(Failure::No(format!("{unwell} of {} pages did not load properly", names.len())))
     }
 }
 

@@ -1,10 +1,10 @@
-//! The line for cron that asks again.
+//! The line for cron that repeats a search.
 
 use super::Arguments;
 use std::path::Path;
 
-/// Asks each morning what was asked now. Its exit code is 1, and it says why, if the page got slower, or
-/// another answer is right. `server`: the model of what runs.
+/// Repeats this search each morning. Exits with 1, and says why, if the page got slower or if another
+/// answer is now right. `server`: the model of the present server.
 pub(super) fn cron_line(arguments: &Arguments, server: &str, answer: &Path) -> String {
     let mut words = vec!["utmost".to_owned(), "find".to_owned()];
     words.extend(arguments.inputs.iter().cloned());
@@ -24,7 +24,7 @@ pub(super) fn cron_line(arguments: &Arguments, server: &str, answer: &Path) -> S
     format!("17 5 * * *  cd {} && {} > /dev/null", quoted(&here), words.join(" "))
 }
 
-/// A word of a shell's command. In a crontab, `%` is the end of a line.
+/// Quotes a word for a shell. In a crontab, `%` ends the line.
 fn quoted(word: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-:,=@".contains(it);
     if !word.is_empty() && word.chars().all(is_plain) {

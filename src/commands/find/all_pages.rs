@@ -1,7 +1,7 @@
-//! All pages of a site. Those that have one template are one page, which is loaded.
+//! All pages of a site. Pages that share a template count as one, of which a single page is loaded.
 //!
-//! Pages have one template if they are in the same folder and refer to the same style sheets and scripts. Of addresses in a sitemap or
-//! a list, the folder alone counts, because nothing else is known of them before they are loaded.
+//! Pages share a template if they are in the same folder and reference the same style sheets and scripts. For addresses from a
+//! sitemap or a list, only the folder counts, because nothing else is known before they are loaded.
 
 use super::super::corpus::graph::references;
 use super::inputs::{Browser, is_document};
@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use url::Url;
 
-/// Pages with one template.
+/// Pages that share a template.
 pub(super) struct Template {
-    /// The one that is loaded, as an argument.
+    /// The page that is loaded, as an argument.
     pub(super) argument: String,
     /// The paths of the others.
     pub(super) alike: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct Template {
 
 /// A page of the site.
 struct Listed {
-    /// The files that it shares with pages of its template.
+    /// The files that it shares with other pages of its template.
     template: String,
     argument: String,
     path: String,
@@ -59,7 +59,7 @@ fn of_folder(root: &Path) -> Result<Vec<Listed>, Failure> {
         let entries = std::fs::read_dir(&folder).map_err(|it| Failure::of_file(&folder, it))?;
         for path in entries.filter_map(|it| Some(it.ok()?.path())) {
             let is_hidden = path.file_name().is_none_or(|it| it.to_string_lossy().starts_with('.'));
-            // A link can lead back to a folder above.
+            // A link can lead back to a parent folder.
             if path.is_dir() && !path.is_symlink() && !is_hidden {
                 folders.push(path);
             } else if is_document(&path) {
@@ -124,7 +124,7 @@ fn at_most(pages: usize, source: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// The addresses of a sitemap, or of a text with one a line.
+/// The addresses of a sitemap, or of a text with one address per line.
 fn addresses(text: &str) -> Vec<Url> {
     let named: Vec<&str> = if text.contains("<loc>") {
         text.split("<loc>").skip(1).filter_map(|it| it.split("</loc>").next()).collect()
@@ -135,7 +135,7 @@ fn addresses(text: &str) -> Vec<Url> {
     named.filter_map(|it| Url::parse(&it).ok().filter(Url::has_host)).collect()
 }
 
-/// The folder that a page is in. The first page of the site is in none.
+/// The folder of a page; empty for the first page of the site.
 fn folder_of(path: &str) -> &str {
     let page = path.strip_suffix("index.html").unwrap_or(path).trim_end_matches('/');
     page.rfind('/').map_or("", |end| &page[..=end])

@@ -1,4 +1,5 @@
-//! Today's answer beside an earlier one, for continuous integration: words, Markdown, `JUnit` XML, and an exit code.
+//! Compares the present answer with an earlier one, for continuous integration: words, Markdown, `JUnit` XML, and an
+//! exit code.
 
 use crate::output;
 use ::serve::Failure;
@@ -6,13 +7,14 @@ use figures::escape;
 use lab::finder::{Baseline, ByResource, Change, ChangeVerdict, Goal, changes};
 use std::path::{Path, PathBuf};
 
-/// The baseline of a comparison, and its failures.
+/// The baseline of a comparison, and the conditions for failure.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Compare {
-    /// Compare with this earlier answer. It is the output of --json, or answer.json of --out. Exit code 1: a page got slower
+    /// Compare with this earlier answer. Takes the output of --json, or answer.json of --out. Exits with 1 if a page got
+    /// slower
     #[arg(long, value_name = "ANSWER", conflicts_with = "export")]
     baseline: Option<PathBuf>,
-    /// Also fail if other priorities are best now, because the page has changed
+    /// Also fail if other priorities are now the best, because the page has changed
     #[arg(long, hide_short_help = true, requires = "baseline")]
     watch_drift: bool,
     /// Write the comparison as a Markdown table into this file
@@ -23,15 +25,15 @@ pub(crate) struct Compare {
     junit: Option<PathBuf>,
 }
 
-/// The comparison, and what failed in it.
+/// The comparison, and its failures.
 pub(super) struct Compared {
     pub(super) changes: Vec<Change>,
-    /// For each change why it fails; `None`: it does not.
+    /// For each change, why it fails; `None` if it does not.
     failures: Vec<Option<String>>,
 }
 
 impl Compare {
-    /// The earlier answer, if one is named. It is read before anything is loaded.
+    /// Reads the earlier answer, if one is named, before anything is loaded.
     pub(super) fn read(&self, goal: &Goal) -> Result<Option<Baseline>, Failure> {
         let Some(file) = &self.baseline else { return Ok(None) };
         let text = named_files::read_text(file);
@@ -58,13 +60,13 @@ impl Compare {
         if change.verdict == ChangeVerdict::Slower {
             Some("slower than in the baseline".to_owned())
         } else if change.is_stale && self.watch_drift {
-            Some("the page has changed, and the answer with it: ask again".to_owned())
+            Some("the page has changed, and so has the answer: run the search again".to_owned())
         } else {
             None
         }
     }
 
-    /// Writes the files that were asked for.
+    /// Writes the requested files.
     pub(super) fn write(&self, compared: &Compared) -> Result<(), Failure> {
         let files = [(&self.markdown, compared.markdown()), (&self.junit, compared.junit())];
         for (file, text) in files {

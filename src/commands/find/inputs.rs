@@ -1,4 +1,4 @@
-//! The inputs of `find`: pages as other commands read them, recordings, logs of any stack, and sites that a browser loads.
+//! The inputs of `find`: pages as other commands read them, recordings, logs of any stack, and sites to load in a browser.
 
 use super::super::{compare, what_if};
 use super::counting;
@@ -16,19 +16,19 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The networks of a site's visitors, where nobody names others.
+/// The networks of a site's visitors, if the user names none.
 const NETWORKS: [&str; 3] = ["cable", "lte", "3g"];
 
 /// How Chromium loads a URL or a folder.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Browser {
-    /// Loads of a URL or folder in Chromium, under each delay. An answer must hold in each of them
+    /// Loads of a URL or folder in Chromium, under each delay. The answer must hold in every load
     #[arg(long, hide_short_help = true, visible_alias = "seeds", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
     loads: u8,
-    /// Load a URL from a server with this self-signed certificate
+    /// Trust this self-signed certificate when loading a URL
     #[arg(long, value_name = "FILE")]
     pub(super) ca: Option<PathBuf>,
-    /// Load a URL over HTTP/3 only. For a server without TCP
+    /// Load a URL over HTTP/3 only, for a server without TCP
     #[arg(long)]
     pub(super) http3: bool,
 }
@@ -36,29 +36,29 @@ pub(crate) struct Browser {
 /// How the arguments are read.
 pub(super) struct Inputs<'a> {
     pub(super) browser: &'a Browser,
-    /// The orders that a log may show.
+    /// The orders among which a log's order is sought.
     pub(super) schemes: &'a [Contender],
     /// Loads at a time.
     pub(super) jobs: usize,
-    /// The folder of the site that documents are in; `None`: each is in its own.
+    /// The site's root folder, which holds the documents. `None`: each document's own folder is its root.
     pub(super) root: Option<&'a Path>,
 }
 
 /// All that is asked about.
 pub(super) struct Read {
-    /// The pages, and behind them further recordings of them.
+    /// The pages, followed by further recordings of them.
     pub(super) pages: Vec<Arc<Page>>,
-    /// The named networks. If none is named: the links of the logs if all pages are from logs, otherwise the usual ones.
+    /// The named networks. Without names: the links of the logs if all pages are from logs, otherwise the default ones.
     pub(super) networks: Vec<Network>,
 }
 
 impl Inputs<'_> {
-    /// The pages of all arguments, and the networks.
+    /// Reads the pages of all arguments, and the networks.
     pub(super) fn read(&self, arguments: &[String], named: Vec<Network>) -> Result<Read, Failure> {
         let Browser { ca, http3, .. } = self.browser;
         let has_url = arguments.iter().any(|it| it.contains("://"));
         if (ca.is_some() || *http3) && !has_url {
-            let cause = "--ca and --http3 say how a URL is loaded, and no URL is named";
+            let cause = "--ca and --http3 are for loading a URL, and no URL is named";
             return Err(Failure::BadInput(cause.to_owned()));
         }
         let (links, recordings) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
@@ -110,7 +110,8 @@ impl Inputs<'_> {
         let derived = derived.map_err(compare::failure)?;
         bar.finish_and_clear();
         let Some(repeated) = &derived.repeated else {
-            let cause = "its page does not load over the link that was derived from it: nothing can be said";
+            let cause =
+                "its page does not load over the link that was derived from it: there is no result";
             return Err(Failure::of_file(file, cause));
         };
         let name = name_of(file);
@@ -121,7 +122,7 @@ impl Inputs<'_> {
         page.source.assumptions.extend([
             format!(
                 "the log's order is most like {}: in a repeat over this link, completion times differ from the log's by {} % (median). \
-                 What you have is taken to be a server that obeys browsers; `utmost what-if` compares with the log",
+                 What you have is assumed to be a server that obeys browsers; `utmost what-if` compares with the log",
                 repeated.order,
                 output::percent(repeated.differs, 1)
             ),
@@ -137,7 +138,7 @@ impl Inputs<'_> {
     }
 }
 
-/// The page of a file: a page file, a recording, or a client's log, whose link does not count.
+/// The page of a file: a page file, a recording, or a client's log, whose link is ignored.
 pub(crate) fn page_of_file(file: &Path) -> Result<Page, Failure> {
     if let Some(page) = page_or_log(file)? {
         return Ok(page);
@@ -164,14 +165,14 @@ fn page_or_log(file: &Path) -> Result<Option<Page>, Failure> {
     }
 }
 
-/// The page and the link that a client's log shows. Of a file with both sides, or with several connections: the first client's.
+/// The page and the link in a client's log. In a file with both sides or several connections, the first client counts.
 fn derived(file: &Path) -> Result<Derived, Failure> {
     let traces = what_if::traces([(None, file.to_owned())].into_iter(), None)?;
     let first = traces.into_iter().take(1).collect::<Vec<_>>();
     derive(&first, Some(&|_| true)).map_err(Failure::bad_input)
 }
 
-/// Where nothing says what a visitor sees first, all of the page counts.
+/// If nothing marks what a visitor sees first, the whole page counts.
 fn all_counts(page: Arc<Page>) -> Arc<Page> {
     if page.resources.iter().any(|it| it.above_fold) {
         return page;
@@ -196,7 +197,7 @@ impl From<Vec<Page>> for Asked {
     }
 }
 
-/// Whether it is a document in the folder of a site.
+/// Whether a path is a document in a site's folder.
 pub(super) fn is_document(file: &Path) -> bool {
     let ending = file.extension().and_then(OsStr::to_str).unwrap_or_default().to_lowercase();
     file.is_file() && ["html", "htm", "xhtml"].contains(&&*ending)
@@ -222,7 +223,7 @@ fn is_log(file: &Path) -> bool {
     traces.is_ok_and(|it| it.iter().any(|trace| !trace.timeline.frames.is_empty()))
 }
 
-/// The page of a recording with the addresses of its site. `not_a_page`: why the file is not a page itself.
+/// The page of a recording, with the site's own addresses. `not_a_page`: why the file could not be read as a page.
 fn recording(file: &Path, not_a_page: &PageError) -> Result<Page, Failure> {
     let label = Label {
         name: name_of(file),
@@ -255,7 +256,7 @@ fn loaded_in_browser(source: &str, _: &Browser, _: Option<&Path>) -> Result<Aske
     )))
 }
 
-/// The page of a URL, a folder or a document in one, as Chromium loads it.
+/// The page of a URL, a folder or a document in a folder, as Chromium loads it.
 #[cfg(feature = "record")]
 fn loaded_in_browser(
     source: &str,
@@ -274,7 +275,7 @@ fn loaded_in_browser(
     page.source.assumptions.extend(notes.collect::<Vec<_>>());
     if let Some(it) = &page.source.recording {
         page.source.assumptions.push(format!(
-            "why the browser asked for what was derived from {} loads under each of {} delays: times of requests are off by {} ms (median), {} \
+            "the causes of requests were derived from {} loads under each of {} delays: times of requests are off by {} ms (median), {} \
              ms (90th percentile)",
             it.loads / it.settings.len().max(1),
             it.settings.len(),
@@ -282,12 +283,12 @@ fn loaded_in_browser(
             it.left_out_ms.p90
         ));
     }
-    // A single load from which no page can be derived does not count.
+    // Skips a load from which no page can be derived.
     let loads = captures.by_load().into_iter();
     let mut recordings: Vec<Page> =
         loads.filter_map(|it| Some(derived(&it, &name, "unknown").ok()?.page)).collect();
     if let Some(url) = url::Url::parse(source).ok().filter(url::Url::has_host) {
-        // The recording has another host name where the site is on this machine.
+        // If the site is on this machine, the recording has another host name.
         let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
         for it in [&mut page].into_iter().chain(&mut recordings) {
             authority.clone_into(&mut it.origins[0].host);
@@ -310,7 +311,7 @@ fn loaded_name(source: &str) -> String {
         None if is_document(file) => {
             file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
         }
-        // The folder's own name, also where it is `.`.
+        // The folder's own name, even if the argument is `.`.
         None => file.canonicalize().map_or(source.to_owned(), |it| name_of(&it)),
     };
     name.trim_matches(['/', '.']).replace('/', "-")
@@ -345,7 +346,7 @@ fn request(
     })
 }
 
-/// How Chromium reaches a URL, where there is one.
+/// How Chromium reaches a URL, if the source is one.
 #[cfg(feature = "record")]
 fn trust(source: &str, browser: &Browser) -> Result<recorder::browser::Trust, Failure> {
     if recorder::installed::Kind::Chromium.program().is_none() {
@@ -371,7 +372,7 @@ pub(super) fn text_at(url: &str, browser: &Browser) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
-/// Without the recorder there is no browser.
+/// Without the recorder, Chromium is not available.
 #[cfg(not(feature = "record"))]
 pub(super) fn text_at(url: &str, _: &Browser) -> Result<String, Failure> {
     Err(Failure::BadInput(format!(
@@ -379,7 +380,7 @@ pub(super) fn text_at(url: &str, _: &Browser) -> Result<String, Failure> {
     )))
 }
 
-/// The folder of a document, and its path there.
+/// The folder of a document, and the document's path in it.
 #[cfg(feature = "record")]
 fn in_folder(document: &Path, root: Option<&Path>) -> (String, Option<String>) {
     let own = document.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -1,4 +1,4 @@
-//! Measures in which order the server of a URL sends.
+//! Measures the send order of a URL's server.
 
 use super::inputs::Browser;
 use crate::{output, values};
@@ -10,10 +10,10 @@ use lab::probe::{BODY_BYTES_MIN, Effort, ProbeError, Target, choose, judge, run_
 use std::time::Duration;
 use url::Position;
 
-/// The remedy if the server cannot be asked.
+/// The remedy if the server cannot be measured.
 const REMEDY: &str = "name what runs with --baseline-server in place of --measure";
 
-/// The model that sends as the server of the URL does.
+/// The model whose send order matches the URL's server.
 pub(super) fn server(
     inputs: &[String],
     browser: &Browser,
@@ -42,7 +42,7 @@ pub(super) fn server(
         },
     };
     let refused = |error: ProbeError| {
-        Failure::Elsewhere(format!("{url}: cannot be asked over HTTP/3: {error}; {REMEDY}"))
+        Failure::Elsewhere(format!("{url}: cannot be requested over HTTP/3: {error}; {REMEDY}"))
     };
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let choice = choose(&target, path, true).map_err(refused)?;

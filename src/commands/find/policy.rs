@@ -1,4 +1,4 @@
-//! The policy that `--policy` writes, and what it serves.
+//! The policy that `--policy` writes, and the site it serves.
 
 use super::inputs::is_document;
 use super::{Arguments, Document};
@@ -9,7 +9,7 @@ use lab::finder::{PolicySite, Question, at_host, policy};
 use lab::study::policy::page_argument;
 use std::path::{Component, Path, PathBuf};
 
-/// Writes the policy where `--policy` says.
+/// Writes the policy to the file of `--policy`.
 pub(super) fn write(
     arguments: &Arguments,
     question: &Question,
@@ -19,7 +19,7 @@ pub(super) fn write(
     let (mut found, mut hints) =
         (document.by_resource.to_vec(), document.by_hints.unwrap_or_default().to_vec());
     let site = relative(policy_site(arguments, question), file);
-    // A policy that serves the pages themselves has their hosts.
+    // A policy that serves the pages themselves uses their hosts.
     if arguments.host.is_some() || !matches!(site, PolicySite::Pages(_)) {
         (found, hints) = at_host(&found, &hints, arguments.host.as_deref());
     }
@@ -27,8 +27,8 @@ pub(super) fn write(
     lab::write_file(file, text).map_err(Failure::elsewhere)
 }
 
-/// The source that the policy serves: the one of `--site`, the folder or server that was loaded, or the pages themselves. The page of a recording
-/// has no bodies to serve.
+/// The source that the policy serves: the value of `--site`, the folder or server that was loaded, or the pages themselves. A recording's
+/// page has no bodies to serve.
 pub(super) fn policy_site(arguments: &Arguments, question: &Question) -> PolicySite {
     if let Some(site) = &arguments.site {
         return site.clone();
@@ -51,7 +51,7 @@ pub(super) fn policy_site(arguments: &Arguments, question: &Question) -> PolicyS
     PolicySite::Pages(pages)
 }
 
-/// The folder or the server that a browser loaded. One with a certificate of its own, or without TCP, cannot be a backend as it is.
+/// The folder or server that a browser loaded. A server with a self-signed certificate, or without TCP, cannot be a backend as it is.
 fn loaded_site(loaded: &str, arguments: &Arguments) -> Option<PolicySite> {
     let url = url::Url::parse(loaded).ok().filter(url::Url::has_host);
     if let Some(url) = url {
@@ -64,7 +64,7 @@ fn loaded_site(loaded: &str, arguments: &Arguments) -> Option<PolicySite> {
     site(folder.to_str()?).ok()
 }
 
-/// A folder counts from the policy's own directory, so that both can move together.
+/// Makes a folder relative to the policy's directory, so that both can move together.
 fn relative(site: PolicySite, policy: &Path) -> PolicySite {
     let PolicySite::Folder(folder) = &site else { return site };
     let beside = policy.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -80,7 +80,7 @@ fn relative(site: PolicySite, policy: &Path) -> PolicySite {
     PolicySite::Folder(path.display().to_string())
 }
 
-/// The value of `--site`: a backend's URL, or a folder, from the root on.
+/// Parses `--site`: a backend's URL, or an absolute folder.
 pub(super) fn site(text: &str) -> Result<PolicySite, String> {
     if text.contains("://") {
         let address: Address = text.parse().map_err(|error| format!("{error}"))?;

@@ -1,4 +1,5 @@
-//! The answer: what to do, what a visitor notices, what to paste, what was left out, how sure it is; then, if asked for, the rest.
+//! The answer: what to do, what a visitor notices, what to paste, what was left out, and how certain it is; then, on request,
+//! the details.
 
 use super::policy::policy_site;
 use super::{Arguments, Document};
@@ -16,13 +17,13 @@ use qlog_tools::metrics::Metric;
 use qlog_tools::short_texts::shown;
 use std::sync::Arc;
 
-/// Lines of a policy that are printed; a longer one is a file.
+/// The most lines of a policy that are printed. A longer policy needs a file.
 const PASTED_LINES: usize = 24;
 
-/// Pages whose times are printed where there are several.
+/// The most pages whose times are printed.
 const PAGES: usize = 12;
 
-/// Prints the answer, and the details where they are asked for.
+/// Prints the answer, and the details on request.
 pub(super) fn show(
     arguments: &Arguments,
     question: &Question,
@@ -55,7 +56,7 @@ pub(super) fn show(
         output::line(&format!("report: {}", folder.join(REPORT).display()))?;
         let again =
             super::again::cron_line(arguments, question.server.name, &folder.join("answer.json"));
-        output::line(&format!("to ask again when the page has changed (cron):\n{again}"))?;
+        output::line(&format!("to search again when the page has changed (cron):\n{again}"))?;
     }
     Ok(())
 }
@@ -136,7 +137,7 @@ fn paste(
     output::line("")?;
     let mut whole = lines.len();
     if whole > PASTED_LINES {
-        // Whole routes, and one at least.
+        // Whole routes, at least one.
         let starts = (1..lines.len()).filter(|it| lines[*it] == "[[route]]");
         whole = starts.take_while(|it| *it <= PASTED_LINES).last().unwrap_or(PASTED_LINES);
     }
@@ -147,7 +148,7 @@ fn paste(
     }
 }
 
-/// All else that was found.
+/// Prints all other findings.
 fn details(question: &Question, document: &Document<'_>) -> Result<(), Failure> {
     output::line("\nPriorities of single resources (RFC 9218)")?;
     for sentence in document.by_resource.iter().flat_map(ByResource::words) {
@@ -163,7 +164,7 @@ fn details(question: &Question, document: &Document<'_>) -> Result<(), Failure> 
     }
     let metric = question.goal.metric();
     schemes.pages.iter().try_for_each(|it| ranking(it, metric))?;
-    // The hosts of bundled pages are known.
+    // Bundled pages have known hosts.
     let mut foreign = question.pages();
     foreign.retain(|it| ::corpus::bundled(&it.name) != Some(it.as_ref()));
     foreign.iter().try_for_each(assumptions)?;
@@ -179,7 +180,7 @@ fn assumptions(page: &Arc<Page>) -> Result<(), Failure> {
     if page.source.assumptions.is_empty() {
         return Ok(());
     }
-    output::line(&format!("\nassumed of {}, because its source does not say it:", page.name))?;
+    output::line(&format!("\nassumed for {}, because its source does not contain it:", page.name))?;
     page.source.assumptions.iter().try_for_each(|it| output::line(&format!("  {it}")))
 }
 

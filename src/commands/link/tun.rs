@@ -1,4 +1,4 @@
-//! `utmost link --tun`: programs on both ends of a link between network namespaces.
+//! `utmost link --tun`: programs on both ends of a link, each in a network namespace.
 
 use super::Arguments;
 use ::serve::Failure;
@@ -14,13 +14,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// How often it is looked whether the server listens, at most, and the pause before each look: ten seconds.
+/// The most checks whether the server listens, and the pause before each: ten seconds together.
 const LOOKS: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(20);
 /// A shell adds this to the number of the signal that ended a program.
 const BY_SIGNAL: i32 = 128;
 
-/// Runs the server on one end and the command on the other, until the command ends. Its exit code is the program's.
+/// Runs the server on one end and the command on the other, until the command ends. Returns the command's exit code.
 pub(super) fn run(
     arguments: &Arguments,
     network: Network,
@@ -59,7 +59,7 @@ pub(super) fn run(
     })
 }
 
-/// The command in the client's namespace; without one, the user's shell.
+/// The command in the client's namespace; by default the user's shell.
 fn command(words: &[OsString]) -> Command {
     let shell = || env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
     let mut command = Command::new(words.first().cloned().unwrap_or_else(shell));
@@ -67,8 +67,8 @@ fn command(words: &[OsString]) -> Command {
     command
 }
 
-/// Starts the server, and waits until it listens. It prints to stderr, because stdout is the client's; the terminal's signals do
-/// not reach it.
+/// Starts the server, and waits until it listens. Its output goes to stderr, because stdout belongs to the client. The
+/// terminal's signals do not reach it.
 fn start_server(end: &End, command: &str, signals: &mut Signals) -> Result<Child, Failure> {
     let failed = |cause: String| Failure::Elsewhere(format!("--server {command}: {cause}"));
     let mut shell = Command::new("/bin/sh");
@@ -89,8 +89,8 @@ fn start_server(end: &End, command: &str, signals: &mut Signals) -> Result<Child
     Err(failed("does not listen on any port after 10 s".into()))
 }
 
-/// Waits for the end of the command, or for a signal that ends this program. A terminal sends its SIGINT to the command as well,
-/// which decides what it means.
+/// Waits until the command ends or a signal ends this program. A terminal also sends SIGINT to the command, which reacts as it
+/// likes.
 fn wait(child: &mut Child, server: Option<&mut Child>, signals: &mut Signals) -> io::Result<i32> {
     let mut server = server;
     if let Some(status) = child.try_wait()? {

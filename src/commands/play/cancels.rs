@@ -1,4 +1,4 @@
-//! When the user of a page load gives up.
+//! When the user abandons a page load.
 
 use ::client::Cancels;
 use ::corpus::Page;
@@ -9,17 +9,18 @@ use std::time::Duration;
 /// The cancels of a page load.
 #[derive(Debug, clap::Args)]
 pub(super) struct GivingUp {
-    /// Leave the page after MS milliseconds. Cancels every open response, and waits until the tail has arrived
+    /// Leave the page after MS milliseconds. Cancels every open response, and waits until no more data
+    /// arrives
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     leave_after: Option<Duration>,
-    /// Cancel the responses at PATH after MS milliseconds. Others continue. A PATH that ends in `*`
-    /// stands for all paths that begin so
+    /// Cancel the responses at PATH after MS milliseconds. Others continue. A PATH that ends in `*` matches
+    /// every path with that prefix
     #[arg(long, value_name = "PATH=MS", value_parser = cancel)]
     cancel: Vec<(String, Duration)>,
 }
 
 impl GivingUp {
-    /// The cancels of the only page. With several pages it would not be clear which one is meant.
+    /// The cancels of the only page. With several pages, it would be unclear which page is meant.
     pub(super) fn of(&self, page: &Page, are_several: bool) -> Result<Cancels, Failure> {
         if are_several && self.are_any() {
             let cause = "--leave-after and --cancel: give up one page; name only that one";
@@ -44,7 +45,7 @@ impl GivingUp {
         self.leave_after.is_some() || !self.cancel.is_empty()
     }
 
-    /// How the page was left, if it was.
+    /// How the user left the page, if at all.
     pub(super) fn left(&self) -> Option<String> {
         self.leave_after.map(|it| format!("left after {} ms", it.as_millis()))
     }

@@ -15,14 +15,14 @@ use schedulers::find_scheme;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The server in this process, and the way to it.
+/// The server in this process, and the link to it.
 #[derive(Debug, clap::Args)]
 pub(super) struct OwnServer {
-    /// How the page is loaded without --server
+    /// How to load the page without --server
     #[arg(long, value_parser = values::choice(ENGINES), default_value = "wire", conflicts_with = "server")]
     engine: &'static dyn Engine,
-    /// The network: paper, 2g, 3g, lte, cable, satellite, ..., or a file. Without it, engine wire has none,
-    /// and engine stack has loopback
+    /// The network: paper, 2g, 3g, lte, cable, satellite, ..., or a file. Without this flag, engine wire uses
+    /// no network, and engine stack uses loopback
     #[arg(long, visible_alias = "networks", value_name = "NAME|FILE", conflicts_with = "server")]
     network: Option<String>,
     /// The send buffer of the server in this process
@@ -31,7 +31,8 @@ pub(super) struct OwnServer {
     /// The congestion control of the server in this process
     #[arg(long, hide_short_help = true, value_parser = values::choice(values::CONGESTION_CONTROLS), default_value = "bbr2", conflicts_with = "server")]
     cc: CongestionControl,
-    /// The server in this process begins with its initial window again after a pause; with --cc cubic or reno
+    /// Reset the congestion window to its initial size after a pause, for the server in this process; with
+    /// --cc cubic or reno
     #[arg(long, hide_short_help = true, conflicts_with = "server")]
     idle_reset: bool,
 }
@@ -59,7 +60,7 @@ impl OwnServer {
         Ok(Setting { network, send_buffer_bytes, cc: Some(self.cc), ..Setting::default() })
     }
 
-    /// Loads the page, and those that the client's options say after it, once.
+    /// Loads the page once, followed by the further pages of the client's options.
     pub(super) fn load(
         &self,
         page: &Arc<Page>,

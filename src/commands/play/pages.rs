@@ -9,16 +9,16 @@ use ::serve::Failure;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The pages, and what lies between them.
+/// The pages, and the pauses and caching between them.
 #[derive(Debug, clap::Args)]
 pub(super) struct Pages {
-    /// A page: a bundled name, or a file. Several are loaded one after another on the same connection
+    /// A page: a bundled name, or a file. Several pages load one after another on the same connection
     #[arg(required = true, value_name = "PAGE", num_args = 1..=PAGES_MAX)]
     names: Vec<String>,
-    /// Milliseconds for which the user reads a page
+    /// Milliseconds that the user spends on each page
     #[arg(long, value_name = "MS", value_parser = super::cancels::milliseconds, default_value = "0")]
     think: Duration,
-    /// For how many seconds responses of the server in this process stay fresh, except documents, if there are several
+    /// How many seconds responses of the server in this process stay fresh, except documents, if there are several
     /// pages
     #[arg(
         long,
@@ -31,7 +31,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Reads them, as the client of `profile` would load them.
+    /// Reads the pages as the client of `profile` would load them.
     pub(super) fn read(&self, profile: Option<&Profile>) -> Result<Vec<Arc<Page>>, Failure> {
         let mut pages = Vec::new();
         for name in &self.names {
@@ -52,7 +52,7 @@ impl Pages {
         pages.iter().map(|it| NextPage { page: Arc::clone(it), think: self.think }).collect()
     }
 
-    /// For how long the server in this process says that responses stay fresh.
+    /// How long responses of the server in this process stay fresh.
     pub(super) fn fresh_s(&self) -> Option<u64> {
         self.are_several().then_some(self.fresh)
     }

@@ -1,4 +1,4 @@
-//! The table of pushed responses, in the manner of nghttp's statistics.
+//! The table of pushed responses, in the style of nghttp's statistics.
 
 use crate::output;
 use crate::output::number;

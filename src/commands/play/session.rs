@@ -17,7 +17,7 @@ pub(super) fn load(file: &Path) -> Result<Option<SavedSession>, Failure> {
     SavedSession::from_json(&text).map(Some).map_err(|error| named(file, &error))
 }
 
-/// Stores the session, readable by its owner only. A used session is deleted (RFC 8446, C.4).
+/// Stores the session, readable only by its owner. Deletes a used session (RFC 8446, C.4).
 pub(super) fn store(file: &Path, session: Option<&SavedSession>) -> Result<(), Failure> {
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(named(file, &error)),
@@ -29,7 +29,7 @@ pub(super) fn store(file: &Path, session: Option<&SavedSession>) -> Result<(), F
     written.map_err(|error| named(file, &error))
 }
 
-/// Says what became of early data.
+/// The outcome of early data, in words.
 pub(super) fn said(early_data: EarlyData) -> Option<&'static str> {
     match early_data {
         EarlyData::Unsent => None,

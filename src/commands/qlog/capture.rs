@@ -16,14 +16,14 @@ const BEGINS: [[u8; 4]; 5] = [
     [0xa1, 0xb2, 0x3c, 0x4d],
 ];
 
-/// Whether a file begins as a capture does. Of what cannot be opened, its reader says why.
+/// Whether a file begins as a capture does. If it cannot be opened, its reader reports why.
 pub(super) fn is_capture(path: &Path) -> bool {
     let mut first = [0; 4];
     let read = named_files::open(path).and_then(|mut it| it.read_exact(&mut first));
     read.is_ok() && BEGINS.contains(&first)
 }
 
-/// The connections of a capture. `keys` is the file with its secrets; pcapng files can hold them, too.
+/// The connections of a capture. `keys` is the file with its secrets; pcapng files can also contain them.
 pub(super) fn read(
     path: &Path,
     keys: Option<&Path>,
@@ -74,7 +74,7 @@ fn start(path: &Path, keys: Option<&Path>) -> Result<Child, Failure> {
     command.arg("-r").arg(path).args(["-Y", "quic", "-T", "json", "--no-duplicate-keys"]);
     command.args(["-J", "frame ip ipv6 udp quic"]);
     if let Some(keys) = keys {
-        // tshark reads without the keys where there is no such file.
+        // tshark silently reads without the keys if there is no such file.
         named_files::open(keys).map_err(|error| Failure::of_file(keys, error))?;
         command.arg("-o").arg(format!("tls.keylog_file:{}", keys.display()));
     }

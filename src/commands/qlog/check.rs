@@ -1,4 +1,4 @@
-//! `utmost qlog check`: what a log is, and what can be seen in it.
+//! `utmost qlog check`: what a log is, and which views it allows.
 
 use super::input::{Files, Logs, described};
 use crate::output;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// Describe a log: stack, side, format, repairs, and which views it allows
 ///
-/// Exit code 1: a log allows no view. Exit code 2: a log could not be read; the others are shown all the same.
+/// Exit code 1: a log allows no view. Exit code 2: a log could not be read; the output still shows the others.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  utmost qlog check client.sqlog server.sqlog.gz")]
 pub(crate) struct Arguments {

@@ -1,4 +1,4 @@
-//! `utmost qlog compare`, also called `diff`: which bytes moved between runs of the same page.
+//! `utmost qlog compare`, also called `diff`: how the bytes moved between runs of the same page.
 
 use super::index::Indices;
 use super::input::Files;
@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 
 /// Show which resources came earlier or later than in the first log, and how that changed the ByteIndex
 ///
-/// Resources are aligned by path, or by stream if the logs have no URLs. For each: its first and its last byte, its place in
-/// the order of completion, and the bytes of others before it was complete; what changed the ByteIndex most comes first.
-/// Logs of the same side are compared: from directories the clients' logs if each has one, or else the servers'. Exit
-/// code 2: a log could not be read, or has no resource in common with the first.
+/// Resources are matched by path, or by stream if the logs have no URLs. Each row shows a resource's first and last byte,
+/// its rank of completion, and the bytes of others before it was complete. The resource that changed the ByteIndex most
+/// comes first. Only logs of the same side are compared: for directories, the clients' logs if each has one, otherwise the
+/// servers'. Exit code 2: a log could not be read, or has no resource in common with the first.
 #[derive(Debug, clap::Args)]
 #[command(visible_alias = "diff")]
 #[command(after_help = "Examples:\n  utmost qlog compare rr=rr.sqlog fifo=fifo.sqlog\n  \
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Draw what moved from the first of two logs to the other: FILE.svg or FILE.png
+    /// Draw the differences between the first of two logs and the other: FILE.svg or FILE.png
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print CSV: a row for each resource in each run
@@ -101,7 +101,7 @@ fn run_documents(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -
     documents.collect()
 }
 
-/// What a run is faster than, if it is of the same page as the first.
+/// The baseline of a run's speedup, if it is of the same page as the first.
 fn base_of(alignment: &Alignment, run: usize, base: BySet) -> BySet {
     if alignment.is_of_same_page(run) { base } else { BySet::default() }
 }

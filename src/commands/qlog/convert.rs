@@ -1,4 +1,4 @@
-//! `utmost qlog convert`: another schema, a part, or without names.
+//! `utmost qlog convert`: another schema, a part of a log, or a log without names.
 
 use super::input::{SIDES, logs_of, no_such_file, refusal, spare};
 use super::refused::Refused;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Rewrite a log as JSON-SEQ of the current or an older schema; keep only a part; remove names
 ///
 /// A part keeps its streams' earlier headers, priorities and promises. Exit code 2: a log could not be read; the others
-/// of a directory are written all the same.
+/// of its directory are still written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog convert client.qlog -o client.sqlog\n  \
 utmost qlog convert client.sqlog --to 0.3 --time 100ms..2s --stream 0,4 --anonymise -o part.sqlog\n  \
@@ -26,13 +26,13 @@ utmost qlog convert logs/ --anonymise -o shared/")]
 pub(crate) struct Arguments {
     /// The log, a directory of logs, or `-` for the standard input
     file: PathBuf,
-    /// Where to write: a file, or a directory for those of a directory; the standard output if not given
+    /// Where to write: a file, or for a directory of logs a directory [default: the standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// The schema: `current` as the Rust crate qlog reads it, `0.3` as qvis does
     #[arg(long, default_value = "current", value_parser = choice(TARGETS))]
     to: Target,
-    /// Only events of this time on the log's clock: `100ms..2s`, either end may be missing
+    /// Keep only events of this time on the log's clock: `100ms..2s`; either end may be missing
     #[arg(long, value_name = "FROM..TO", value_parser = time_range)]
     time: Option<std::ops::Range<u64>>,
     /// Only frames of these streams
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// The side that wrote the log, whatever the log says
     #[arg(long, value_parser = choice(SIDES))]
     vantage: Option<Vantage>,
-    /// Which of several traces in the file, as `check` numbers them
+    /// Which trace of the file, as `check` numbers them
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     trace: u16,
 }
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All logs of a directory, into another.
+/// Converts all logs of a directory into another directory.
 fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
     let from = &arguments.file;
     let Some(out) = &arguments.out else {
@@ -90,7 +90,7 @@ fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
     for log in logs {
         let mut name = name(&log);
         if written.contains(&name) {
-            // Logs that differ in their endings only keep them.
+            // Logs whose names differ only in their endings keep them.
             name = format!("{}.sqlog", log.file_name().unwrap_or_default().display());
         }
         match convert_file(arguments, &log, Some(&out.join(&name))) {
@@ -110,20 +110,21 @@ fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
     let reason = match (bad_records, parts) {
         (0, 0) => return Ok(()),
         (0, _) => {
-            "archives in it are damaged or cut: what could be unpacked was written".to_owned()
+            "archives in it are damaged or cut: they were written as far as they could be unpacked"
+                .to_owned()
         }
         _ => format!("{bad_records} records in it could not be read"),
     };
     Err(Failure::of_file(from, reason))
 }
 
-/// What a log's rewriting is called: `a.qlog.gz` becomes `a.sqlog`.
+/// The name of a converted log: `a.qlog.gz` becomes `a.sqlog`.
 fn name(log: &Path) -> String {
     let (stem, _) = parts(log);
     format!("{}.sqlog", if stem == "-" { "stdin" } else { &stem })
 }
 
-/// What was done, in a line.
+/// One line about the conversion.
 fn told(arguments: &Arguments, converted: &Converted) -> String {
     let Converted { events, from_before, cut, bad_records, traces, broken_off } = converted;
     let [events, bad_records] =
@@ -144,7 +145,7 @@ fn told(arguments: &Arguments, converted: &Converted) -> String {
     )
 }
 
-/// `None` if the reader of the standard output went away.
+/// Converts a log. `None` if the reader of the standard output is gone.
 fn convert_file(
     arguments: &Arguments,
     log: &Path,
@@ -173,14 +174,14 @@ fn convert_file(
 /// A log that is ready to be converted.
 struct Opened {
     input: File,
-    /// What is in the part of it that is wanted.
+    /// Its requested part.
     part: Option<Part>,
-    /// What its header says after its events.
+    /// Its header fields that follow the events.
     ending: Option<Ending>,
 }
 
-/// Opens a log, which may be read more than once: what is in a part of it, and where a header goes on after the events,
-/// is known only at its end.
+/// Opens a log. It may have to be read twice: the contents of a part, and header fields after the events, are known only
+/// at its end.
 fn open(arguments: &Arguments, log: &Path) -> Result<Opened, Failure> {
     let streams: BTreeSet<u64> = arguments.stream.iter().copied().collect();
     let streams = (!streams.is_empty()).then_some(streams);
@@ -229,8 +230,8 @@ fn to_file(
     }
 }
 
-/// A file that is created with its first byte: an input that is not a log neither overwrites an older file nor leaves an
-/// empty one.
+/// A file that is created when its first byte is written, so that an invalid log neither overwrites an older file nor
+/// leaves an empty one.
 struct OnceNeeded<'a> {
     path: &'a Path,
     file: Option<BufWriter<File>>,

@@ -7,11 +7,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use qlog_tools::series::{Cell, SERIES, Series};
 use std::path::PathBuf;
 
-/// Write a series of logs as CSV: what a figure of the report draws, for other programs
+/// Write a series of logs as CSV: the data behind a figure of the report, for other programs
 ///
-/// The first line names the columns; docs/series.md says what each is. Times are milliseconds on each log's own clock;
-/// with the logs of both ends, `shift_ms` says what to add for the client's. Rows are written as they are made, log after
-/// log. Exit code 2: a log could not be read, or has no such series; the others are written all the same.
+/// The first line names the columns, which docs/series.md explains. Times are milliseconds on each log's own clock; with
+/// the logs of both ends, add `shift_ms` to get the client's. Rows are written as they are computed, log after log. Exit
+/// code 2: a log could not be read, or has no such series; the others are still written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
 utmost qlog export client.sqlog server.sqlog --series packets -o packets.csv\n  \
@@ -19,10 +19,10 @@ utmost qlog export logs/ --series streams > streams.csv")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
-    /// What a row is
+    /// The series: what a row stands for
     #[arg(long, value_name = "NAME", value_parser = named())]
     series: &'static Series,
-    /// The file to write; without it, the rows are printed
+    /// The file to write [default: the standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -1,5 +1,5 @@
-//! Head-of-line blocking, within streams and between them: with the logs of both ends exactly, otherwise with an estimate of the order in
-//! which the server sent.
+//! Head-of-line blocking, within streams and between them: exact with the logs of both ends, otherwise with an estimate of the
+//! server's send order.
 
 use super::input::{Files, Logs, alone_or_in};
 use super::section::Arguments;
@@ -19,12 +19,12 @@ use std::path::Path;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.files.vantage().is_some() && arguments.files.count() > 1 {
-        let reason = "--vantage is for a single log; of several, each must say whose it is";
+        let reason = "--vantage is for a single log; of several, each must name its side";
         return Err(Failure::BadInput(reason.to_owned()));
     }
     let out = arguments.options.out.as_deref();
     arguments.files.spare(out)?;
-    // The figure is drawn from the frames by themselves, the numbers are not: a log may have millions.
+    // Only the figure needs single frames; a log may have millions.
     let detail = if out.is_some() { Detail::Frames } else { Detail::Arrivals };
     let Logs { mut traces, mut refused, .. } = arguments.files.read(detail)?;
     traces.iter_mut().for_each(name_requests_apart);
@@ -69,7 +69,7 @@ fn mismatch(files: &Files, traces: &[Trace], connections: &[Ends<'_>]) -> Option
     let why = if there == here {
         "the same ID, but other packets; name the logs of one run".to_owned()
     } else {
-        format!("ID {there} there, {here} at the client")
+        format!("ID {there} in this log, {here} at the client")
     };
     Some(format!("{}: not the server's log of the client's connection: {why}", server.label()))
 }

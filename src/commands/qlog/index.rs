@@ -1,4 +1,4 @@
-//! When the bytes were there: the metrics of all resources, and of those above the fold when a page or a set is named.
+//! When the bytes arrived: metrics of all resources, and of the resources above the fold if a page or set is named.
 
 use super::input::{Logs, milliseconds};
 use super::section::Arguments;
@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 pub(crate) struct Indices {
     all: Result<Completions, Unmeasured>,
     atf: Option<Result<Completions, Unmeasured>>,
-    /// Pushes, and then other responses, that did not finish: URL and stream.
+    /// Unfinished pushes, and then other unfinished responses: URL and stream.
     left_out: [Vec<String>; 2],
     /// The values over the sets that completed.
     pub(crate) measured: Measured,
@@ -49,16 +49,16 @@ impl Indices {
         Self { all, atf, left_out, measured }
     }
 
-    /// How many times better its `ByteIndex` is than that of `base`.
+    /// How many times lower its `ByteIndex` is than the `ByteIndex` of `base`.
     pub(crate) fn speedup(&self, base: BySet) -> BySet {
         let own = self.measured.byte_index();
         BySet::each(|set| byte_index().speedup(base.get(set), own.get(set)))
     }
 
-    /// Why there are no values at all, in a line that names the log.
+    /// Why there are no values, in a line that names the log.
     fn lacks(&self, trace: &Trace) -> Option<String> {
         if matches!(self.atf, Some(Err(Unmeasured::EmptySet))) && self.all.is_ok() {
-            let reason = "nothing in the log is of the set that --page or --set names";
+            let reason = "nothing in the log belongs to the set of --page or --set";
             return Some(format!("{}: {reason}", trace.label()));
         }
         let reason = match self.note() {
@@ -73,7 +73,7 @@ impl Indices {
         Some(format!("{}: {reason}", trace.label()))
     }
 
-    /// Why a number is missing, or what it leaves out.
+    /// Why a number is missing, or what it excludes.
     pub(crate) fn note(&self) -> Option<String> {
         let of_atf = self.atf.as_ref().and_then(|it| it.as_ref().err());
         let all = self.all.as_ref().err().map(ToString::to_string);
@@ -81,7 +81,7 @@ impl Indices {
             .or_else(|| self.without())
     }
 
-    /// What did not finish and is not in the numbers.
+    /// Unfinished responses that the numbers exclude.
     fn without(&self) -> Option<String> {
         const NAMES: usize = 5;
         let kinds = ["pushes", "responses"].into_iter().zip(&self.left_out);
@@ -115,8 +115,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-/// The indices that each log is compared with: those of the first log of its side, because a server logs when it sent,
-/// not when data arrived. None if that is of another page.
+/// The baseline of each log: the indices of the first log of its side, because a server logs when it sent, not when
+/// data arrived. None if the first log is of another page.
 fn bases(traces: &[Trace], indices: &[Indices]) -> Vec<BySet> {
     let mut bases = Vec::new();
     for trace in traces {
@@ -159,7 +159,7 @@ fn document(trace: &Trace, indices: &Indices, base: Option<BySet>) -> Value {
 }
 
 fn print(traces: &[Trace], indices: &[Indices], bases: &[BySet]) -> Result<(), Failure> {
-    // Only our client says what its user saw.
+    // Only our own client records what its user saw.
     let metrics = METRICS.iter().filter(|metric| {
         !metric.is_of_page() || indices.iter().any(|it| it.measured.get(metric).all.is_some())
     });

@@ -1,4 +1,4 @@
-//! The files that all `qlog` subcommands take, and the facts of a trace that they share.
+//! The files that all `qlog` subcommands take, and trace facts that several subcommands print.
 
 use super::capture;
 use super::refused::Refused;
@@ -14,24 +14,24 @@ use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Files and how to take them.
+/// Files, and how to read them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Files {
     /// Logs, directories of logs, or `-` for the standard input; `NAME=FILE` gives a log a name
     #[arg(required = true, value_name = "FILE")]
     paths: Vec<PathBuf>,
-    /// Treat the logs as written by this side, whatever they say
+    /// Treat the logs as written by this side, whatever they claim
     #[arg(long, value_parser = choice(SIDES))]
     vantage: Option<Vantage>,
-    /// The secrets of packet captures, which tshark reads: the file that `SSLKEYLOGFILE` named
+    /// The secrets of packet captures, which tshark reads: the file named by `SSLKEYLOGFILE`
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
 }
 
 /// `--vantage`.
 pub(super) const SIDES: Choices<Vantage> = &[
-    ("client", "The side that asks", Vantage::Client),
-    ("server", "The side that answers", Vantage::Server),
+    ("client", "The side that sends requests", Vantage::Client),
+    ("server", "The side that sends responses", Vantage::Server),
 ];
 
 /// The logs that were read.
@@ -52,7 +52,7 @@ impl Files {
         read_each(self.named(), |path| read(path, options, self.keys.as_deref()))
     }
 
-    /// An error if `out` is one of the logs: writing it would destroy the log.
+    /// The number of arguments; a directory counts as one.
     pub(crate) fn spare(&self, out: Option<&Path>) -> Result<(), Failure> {
         let Some(out) = out else { return Ok(()) };
         self.named().try_for_each(|(_, path)| spare(&path, out))
@@ -68,14 +68,14 @@ impl Files {
         self.vantage
     }
 
-    /// What was named, each with the name it was given.
+    /// The arguments, each with the name that the user gave it.
     pub(crate) fn named(&self) -> impl Iterator<Item = (Option<String>, PathBuf)> {
         self.paths.iter().map(|argument| named(argument))
     }
 }
 
-/// Reads all logs, also those in directories. Refuses those that cannot be read and goes on with the others; an error if
-/// none can be read.
+/// Reads all logs, including those in directories. Records the ones that cannot be read and continues; fails if none can
+/// be read.
 pub(crate) fn read_each(
     named: impl Iterator<Item = (Option<String>, PathBuf)>,
     read: impl Fn(&Path) -> Result<Vec<Trace>, Failure>,
@@ -124,7 +124,7 @@ fn logs_named(argument: usize, name: Option<String>, path: PathBuf) -> Vec<Found
     }
     let mut found = Vec::new();
     for log in logs {
-        // A name for a directory is one for each of its logs.
+        // A directory's name applies to each of its logs.
         let file = short_name(&log.display().to_string());
         let name = name.as_ref().map(|name| format!("{name}/{file}"));
         found.push(Found { argument, name, log: Ok(log) });
@@ -132,7 +132,7 @@ fn logs_named(argument: usize, name: Option<String>, path: PathBuf) -> Vec<Found
     found
 }
 
-/// `NAME=FILE`, unless there is a file of that whole name.
+/// Splits `NAME=FILE`, unless a file has that whole name.
 fn named(argument: &Path) -> (Option<String>, PathBuf) {
     let text = argument.to_string_lossy();
     match text.split_once('=') {
@@ -164,7 +164,7 @@ pub(crate) fn spare(log: &Path, out: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why a log cannot be read, with what to do about it.
+/// Why a log cannot be read, with a remedy.
 pub(crate) fn refusal(error: ReadError) -> Failure {
     match &error.why {
         Unread::Unreadable(cause) if cause.kind() == ErrorKind::NotFound => {
@@ -174,13 +174,13 @@ pub(crate) fn refusal(error: ReadError) -> Failure {
     }
 }
 
-/// The failure for a path without a file.
+/// The failure for a path that does not exist.
 pub(crate) fn no_such_file(file: &str) -> Failure {
     let remedy = "name a log, a directory of logs, or `-` for the standard input";
     Failure::of_file(Path::new(file), format!("no such file; {remedy}"))
 }
 
-/// The logs in a directory, by name; a file is itself.
+/// The logs in a directory, by name; for a file, the file itself.
 pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -190,7 +190,7 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     for entry in std::fs::read_dir(path).map_err(|error| Failure::of_file(path, error))? {
         let path = entry.map_err(|error| Failure::of_file(path, error))?.path();
         match called(&path) == Called::Qlog {
-            // Folders, pipes, sockets and devices; a link that leads nowhere is named.
+            // Folders, pipes, sockets and devices are skipped; a broken link is kept, so that it gets reported.
             _ if path.metadata().is_ok_and(|it| !it.is_file()) => {}
             true => logs.push(path),
             false => others += 1,
@@ -199,16 +199,14 @@ pub(crate) fn logs_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if logs.is_empty() {
         let endings = QLOG_ENDINGS.map(|it| format!(".{it}")).join(", ");
         let reason = format!(
-            "no logs ({endings}, also .gz or .zst) in it; name the files themselves if they are called otherwise"
+            "no logs ({endings}, also .gz or .zst) in it; name the files themselves if they have other endings"
         );
         return Err(Failure::of_file(path, reason));
     }
     if others > 0 {
         let files = if others == 1 { "file" } else { "files" };
         let folder = path.display();
-        output::note(&format!(
-            "{folder}: ignored {others} {files} whose names are not those of logs"
-        ));
+        output::note(&format!("{folder}: ignored {others} {files} without an ending of logs"));
     }
     logs.sort();
     Ok(logs)
@@ -243,7 +241,7 @@ pub(crate) fn described(trace: &Trace) -> Value {
     })
 }
 
-/// The only document, or all of them in a field of this name.
+/// The only document by itself, or several in a field of this name.
 pub(crate) fn alone_or_in(field: &str, mut documents: Vec<Value>) -> Value {
     if documents.len() == 1 { documents.remove(0) } else { json!({field: documents}) }
 }

@@ -1,4 +1,4 @@
-//! What held the sender back at each moment, by servers' logs of any stack.
+//! Shows what held the sender back at each moment, from servers' logs of any stack.
 
 use super::input::{Logs, alone_or_in, milliseconds};
 use super::refused::Refused;

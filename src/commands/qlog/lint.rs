@@ -17,37 +17,37 @@ use std::path::{Path, PathBuf};
 
 /// Violations that a table shows.
 const ROWS_MAX: usize = 20;
-/// What is kept of a log that is judged.
+/// How much detail of a log lint keeps.
 const ORDER: ReadOptions = ReadOptions { detail: Detail::Order, vantage: None };
-/// The first bytes of the standard input, which tell whether it is a browser's log.
+/// The first bytes of the standard input, which show whether it is a browser's log.
 const HEAD_BYTES: u64 = 1024;
 
 /// Find packets that break the order of RFC 9218, or of a scheme
 ///
-/// A server's log shows what was sent; a client's log, alone or as well, what was requested. Logs of utmost's own server
-/// hold every call of its scheduler: they are judged exactly, by the scheme that they name unless --scheme names another.
-/// For other logs, lint infers what could have been sent: a response counts as ready some time after its request, and
-/// not while it pauses. Exit code 1: there are violations. Exit code 2: a log could not be read or cannot be judged
-/// (`cannot_judge`), whatever the others say.
+/// A server's log shows the packets sent; a client's log, alone or with it, shows the requests. Logs of utmost's own
+/// server hold every scheduler call, so lint judges them exactly, by the scheme that they name or by --scheme. For other
+/// logs, lint infers which responses could have been sent: a response counts as ready some time after its request, except
+/// while it pauses. Exit code 1: there are violations. Exit code 2: a log could not be read or judged (`cannot_judge`),
+/// whatever the result of the others.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog lint server.sqlog --client client.sqlog\n  \
 utmost qlog lint server.sqlog --scheme bucket --json")]
 pub(crate) struct Arguments {
-    /// Logs, HAR files, lists of DevTools events, directories of them, or `-` for one on the standard input
+    /// Logs, HAR files, lists of DevTools events, directories of these, or `-` for the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The log of the connection's other end, or a directory with it
+    /// The log of the connection's other end, or its directory
     #[arg(long, value_name = "LOG")]
     client: Option<PathBuf>,
-    /// Judge by this scheme instead of the one that the log names, or RFC 9218
+    /// Judge by this scheme instead of the log's own, or RFC 9218
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     #[command(flatten)]
     own: values::OwnSchemes,
-    /// The page, for schemes that place by it
+    /// The page, for schemes that use it
     #[arg(long, value_name = "PAGE", requires = "scheme")]
     page: Option<String>,
-    /// Packets that may already be on their way when something more urgent becomes ready
+    /// Packets that may already be in flight when something more urgent becomes ready
     #[arg(long, value_name = "PACKETS", default_value_t = 10)]
     tolerance: u32,
     /// Print JSON
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// The logs of the other end that were named.
+/// The logs of the other end.
 fn clients(arguments: &Arguments) -> Result<Vec<Trace>, Failure> {
     let Some(file) = &arguments.client else { return Ok(Vec::new()) };
     let Logs { traces, refused, .. } =
@@ -86,12 +86,12 @@ fn clients(arguments: &Arguments) -> Result<Vec<Trace>, Failure> {
     refused.answered().map(|()| traces)
 }
 
-/// Why a log was not judged, in a line that names it.
+/// Why a log was not judged, in a line that names the log.
 fn lacks(trace: &Trace, lint: &Lint) -> Option<String> {
     lint.cannot_judge.as_ref().map(|lacks| format!("{}: cannot judge: {lacks}", trace.label()))
 }
 
-/// The files that lint takes of a directory: qlogs, HAR files and lists of DevTools events; a file is itself.
+/// The files of a directory that lint reads: qlogs, HAR files and lists of DevTools events; for a file, the file itself.
 fn files_of(path: &Path) -> Vec<(Option<String>, PathBuf)> {
     let mut files = logs_of(path).unwrap_or_default();
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|it| it.path());
@@ -104,7 +104,7 @@ fn files_of(path: &Path) -> Vec<(Option<String>, PathBuf)> {
     files.into_iter().map(|file| (None, file)).collect()
 }
 
-/// Whether a file is a browser's log by its name; of other JSON by what is in it.
+/// Whether a file is a browser's log, by its name; for other JSON, by its contents.
 fn is_browsers(path: &Path) -> bool {
     match called(path) {
         Called::Har => true,
@@ -132,7 +132,7 @@ fn traces_of(path: &Path) -> Result<Vec<Trace>, Failure> {
     }
 }
 
-/// The same for the standard input, which cannot be read twice: its first bytes tell what it is.
+/// The same for the standard input, which cannot be read twice: its first bytes decide.
 fn traces_of_input(options: ReadOptions) -> Result<Vec<Trace>, Failure> {
     let file = "(standard input)";
     let plain = qlog_tools::reader::plain(std::io::stdin().lock());
@@ -237,7 +237,7 @@ fn show_one(trace: &Trace, lint: &Lint) -> Result<(), Failure> {
         }
     }
     output::line(&format!(
-        "{}: {} of {} packets broke the rules, {} bytes went before what should have gone (judged by {})",
+        "{}: {} of {} packets broke the rules, {} bytes were sent before others that should have been first (judged by {})",
         trace.label(),
         lint.packets_broken,
         lint.packets_checked,

@@ -1,4 +1,4 @@
-//! Logs that gave no answer, or not all of it: reported at once, and by the exit code.
+//! Logs without a complete answer: reported at once, and in the exit code.
 
 use crate::output;
 use ::serve::Failure;
@@ -6,14 +6,14 @@ use qlog_tools::trace::Trace;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The logs that gave no answer, and why.
+/// The logs without an answer, and the reasons.
 #[derive(Debug)]
 pub(crate) struct Refused {
-    /// How many logs there are.
+    /// The number of logs.
     logs: usize,
     /// File and reason.
     reasons: Vec<(String, String)>,
-    /// File and what of it was not read.
+    /// File, and which part of it was not read.
     incomplete: Vec<(String, String)>,
 }
 
@@ -23,9 +23,10 @@ impl Refused {
         Self { logs, reasons: Vec::new(), incomplete: Vec::new() }
     }
 
-    /// Refuses a file. The reason is a line that names it; among several logs it is printed at once.
+    /// Records a rejected file. The reason is a line that names it; if there are several logs, it is printed at
+    /// once.
     pub(crate) fn add(&mut self, file: &str, mut reason: String) {
-        // A name with a line end cannot feign another line.
+        // A name with a line end cannot pass for another line.
         if reason.contains('\n') {
             reason = reason.replace('\n', "\u{fffd}");
         }
@@ -35,7 +36,7 @@ impl Refused {
         self.reasons.push((file.to_owned(), reason));
     }
 
-    /// Takes down which traces were not read whole: their answers are without what was left out.
+    /// Records the traces that were not read completely: their answers lack the rest.
     pub(crate) fn add_incomplete<'a>(&mut self, traces: impl IntoIterator<Item = &'a Trace>) {
         for trace in traces {
             if let Some(line) = trace.incomplete() {
@@ -47,7 +48,7 @@ impl Refused {
         }
     }
 
-    /// Refuses each file whose traces all gave no answer, with the reason of the first.
+    /// Records each file none of whose traces gave an answer, with the reason of the first.
     pub(crate) fn add_files<'a>(
         &mut self,
         traces: impl IntoIterator<Item = (&'a Trace, Option<String>)>,
@@ -58,7 +59,7 @@ impl Refused {
         for (trace, reason) in not {
             if known.insert(&trace.file) {
                 let reason = reason.unwrap_or_default();
-                // The file gave no answer, not only its first trace.
+                // The whole file gave no answer, not only its first trace.
                 let of_file = reason.strip_prefix(&trace.label());
                 let of_file = of_file.map(|rest| format!("{}{rest}", trace.file));
                 self.add(&trace.file, of_file.unwrap_or(reason));
@@ -71,7 +72,7 @@ impl Refused {
         self.reasons.len() >= self.logs
     }
 
-    /// Adds the refused logs to what `--json` prints.
+    /// Adds the rejected logs to the output of `--json`.
     pub(crate) fn note_in(&self, mut document: Value) -> Value {
         if let (Value::Object(fields), false) = (&mut document, self.reasons.is_empty()) {
             fields.insert("refused".to_owned(), listed(&self.reasons));
@@ -82,12 +83,12 @@ impl Refused {
         document
     }
 
-    /// Prints a document of a format, with the refused logs and its provenance.
+    /// Prints a document of a format, with the rejected logs and its provenance.
     pub(crate) fn print_json(&self, format: &str, document: Value) -> Result<(), Failure> {
         output::json_of_program(format, self.note_in(document))
     }
 
-    /// The exit code: 2 if any was refused or not read whole.
+    /// The exit code: 2 if any log was rejected or not read completely.
     pub(crate) fn end(self) -> Result<(), Failure> {
         if self.reasons.is_empty() && self.incomplete.is_empty() {
             Ok(())
@@ -101,21 +102,22 @@ impl Refused {
         if self.reasons.is_empty() { Ok(()) } else { Err(self.into_failure()) }
     }
 
-    /// For one log its reason; for several, whose reasons have been printed, their number.
+    /// The failure: for one log, its reason; for several, whose reasons are already printed, their number.
     pub(crate) fn into_failure(self) -> Failure {
         let (count, incomplete) = (self.reasons.len(), self.incomplete.len());
         Failure::BadInput(match (self.logs, self.reasons.into_iter().next()) {
             (1, Some((_, reason))) => reason,
             (1, None) => {
                 let lines = self.incomplete.into_iter().map(|(_, line)| line);
-                format!("{}; the answer is without it", lines.collect::<Vec<_>>().join("; "))
+                format!("{}; the answer excludes it", lines.collect::<Vec<_>>().join("; "))
             }
-            (logs, None) => format!("{incomplete} of {logs} logs could not be read whole"),
+            (logs, None) => format!("{incomplete} of {logs} logs were read only in part"),
             (logs, _) => format!("{count} of {logs} logs gave no answer"),
         })
     }
 
-    /// The same when the other logs' answer is no: prints that too. The exit code is still 2 if any log was refused.
+    /// The same if the other logs' answer is no, which it also prints. The exit code is still 2 if any log was
+    /// rejected.
     pub(crate) fn end_with(self, no: Option<String>) -> Result<(), Failure> {
         match no.map(Failure::No) {
             Some(no) if self.reasons.is_empty() && self.incomplete.is_empty() => Err(no),
@@ -128,7 +130,7 @@ impl Refused {
     }
 }
 
-/// Files and lines about them, as `--json` prints them.
+/// Files and lines about them, in the form of `--json`.
 fn listed(files: &[(String, String)]) -> Value {
     let entries = files.iter().map(|(file, line)| {
         let own = line.strip_prefix(file).and_then(|it| it.strip_prefix(": "));

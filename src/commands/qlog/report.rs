@@ -1,4 +1,4 @@
-//! `utmost qlog report`: logs as a page that works without a network.
+//! `utmost qlog report`: logs as a page that works offline.
 
 use super::input::{Files, Logs};
 use crate::limits::REPORT_STREAMS_MAX;
@@ -14,10 +14,10 @@ use std::path::PathBuf;
 
 /// Write one HTML file with all figures of one or more logs
 ///
-/// The page shows multiplexing, waterfall, packets, head-of-line blocking, ByteIndex, congestion, and what held the sender back, zooms
-/// from the whole connection to a single frame, and lists all events. It needs no network. Given the logs of both ends, it takes arrivals from the client's,
-/// and window, round-trip times and losses from the server's. Exit code 2: a log could not be read; the page has the
-/// others all the same.
+/// The page shows multiplexing, waterfall, packets, head-of-line blocking, ByteIndex, congestion, and what held the sender back. It zooms
+/// from the whole connection to a single frame, lists all events, and works offline. With the logs of both ends, it takes arrivals from the
+/// client's log, and window, round-trip times and losses from the server's. Exit code 2: a log could not be read; the page still has the
+/// others.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog report client.sqlog -o report.html\n  \
 utmost qlog report before.qlog.gz after.qlog.gz -o report.html --side-by-side --figures figures")]
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// The page's heading
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Show the logs side by side, the same figure of each on one row, and what moved from the first to the others
+    /// Show the logs side by side: the same figure of each in one row, and the differences from the first
     #[arg(long)]
     side_by_side: bool,
     /// Also write each figure as SVG and PNG into this directory
@@ -77,8 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-/// Why it gets no page: it is too large, or a figure has nothing to show. A server's log beside its client's may be
-/// empty.
+/// Why a log cannot be in a report: it is too large, or has nothing to show. A server's log beside its client's may be empty.
 fn unfit(trace: &Trace, traces: &[Trace]) -> Option<String> {
     let reason = too_large(trace);
     if reason.is_some() || trace.counts.recovery_events > 0 {
@@ -89,7 +88,7 @@ fn unfit(trace: &Trace, traces: &[Trace]) -> Option<String> {
     unusable(trace).filter(|_| !is_beside)
 }
 
-/// Why a page cannot show it, in a line that names the log.
+/// Why a page cannot show the log, in a line that names it.
 pub(crate) fn too_large(trace: &Trace) -> Option<String> {
     let streams = trace.streams.len().max(trace.timeline.transfers.len());
     (streams > REPORT_STREAMS_MAX).then(|| {

@@ -1,4 +1,5 @@
-//! The order in which streams got their packets (the paper's Figure 8): a word for the frames of a stream in a row, or a figure.
+//! The order in which streams got their packets (the paper's Figure 8): one word for each run of a stream's frames, or a
+//! figure.
 
 use super::input::Logs;
 use super::section::Arguments;
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-/// A word for the frames of a stream in a row.
+/// One word for each run of a stream's frames.
 fn in_words(trace: &Trace, by: Axis) -> String {
     let bursts = trace.timeline.bursts();
     let words = bursts.iter().map(|run| match by {
@@ -72,7 +73,7 @@ fn in_words(trace: &Trace, by: Axis) -> String {
         Axis::Frames => "stream x frames",
         Axis::Bytes => "stream:bytes",
     };
-    // A line end in a name must not look like another line.
+    // A line end in a name must not pass for another line.
     let name = shown(&trace.timeline.name, usize::MAX);
     format!("{name} ({what}): {}", words.join(" "))
 }

@@ -1,4 +1,4 @@
-//! Which of several logs can be compared: logs of one side and of one page.
+//! Selects the logs that can be compared: logs of one side and of one page.
 
 use super::input::Logs;
 use super::refused::Refused;
@@ -10,13 +10,13 @@ use qlog_tools::trace::{Trace, Vantage};
 use qlog_tools::views::unusable;
 use std::collections::BTreeSet;
 
-/// Logs of runs of one page, two or more; the first is the baseline.
+/// Two or more logs of runs of one page; the first is the baseline.
 pub(crate) struct Runs {
     pub(crate) traces: Vec<Trace>,
     pub(crate) refused: Refused,
 }
 
-/// Chooses the logs that can be compared, and prints the choice on stderr.
+/// Selects the logs that can be compared, and prints the selection on stderr.
 pub(crate) fn choose(logs: Logs) -> Result<Runs, Failure> {
     let Logs { traces, arguments, mut refused } = logs;
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
@@ -37,7 +37,7 @@ pub(crate) fn choose(logs: Logs) -> Result<Runs, Failure> {
     Ok(Runs { traces, refused })
 }
 
-/// The logs of one side if an argument gave several; otherwise all, since the user named each.
+/// The logs of one side if an argument named several; otherwise all, because the user named each.
 fn of_one_side(traces: Vec<Trace>, arguments: &[usize]) -> Result<Vec<Trace>, Failure> {
     let named: BTreeSet<usize> = arguments.iter().copied().collect();
     let (mut with_client, mut with_server) = (BTreeSet::new(), BTreeSet::new());
@@ -74,7 +74,7 @@ fn is_servers(trace: &Trace) -> bool {
     trace.vantage == Vantage::Server
 }
 
-/// Refuses runs without any resource of the first.
+/// Rejects runs that share no resource with the first.
 fn with_the_firsts_resources(
     traces: &mut Vec<Trace>,
     refused: &mut Refused,
@@ -95,7 +95,7 @@ fn with_the_firsts_resources(
     for run in &strangers {
         let trace = &traces[*run];
         let reason =
-            format!("{}: no resource in common with {first}; compare it by itself", trace.label());
+            format!("{}: no resource in common with {first}; compare it separately", trace.label());
         refused.add(&trace.file, reason);
     }
     let mut run = 0;

@@ -1,4 +1,4 @@
-//! The arguments of `utmost qlog summary`: the sections that it shows in full, and their options.
+//! The arguments of `utmost qlog summary`: the sections that it can show in full, and their options.
 
 use super::input::Files;
 use super::set::SetArguments;
@@ -7,14 +7,14 @@ use ::serve::Failure;
 use figures::axis::Axis;
 use std::path::PathBuf;
 
-/// Say what happened on a connection, in some sentences, or show one thing in full
+/// Summarize a connection in some sentences, or show one section in full
 ///
-/// The first sentence says what held the sender back longest. Each sentence names its moment, on the clock of the log that it
-/// is about. The logs of both ends are joined by connection ID; from a client's log alone, the command says what that can tell.
-/// Of two connections in logs of their own, what moved from the first to the second comes first. Exit code
-/// 2: a log could not be read, or lacks what a section needs; the others are told all the same.
+/// The first sentence names what held the sender back longest. Each sentence gives a time on the clock of its log. The command
+/// joins the logs of both ends by connection ID; for a client's log alone, it reports as much as that log shows. For two
+/// connections in separate logs, it first reports the differences. Exit code 2: a log could not be read, or lacks what a
+/// section needs; the output still has the others.
 ///
-/// The commands `hol`, `index`, `limits` and `ribbon` of earlier releases are the sections of these names.
+/// In earlier releases, the sections `hol`, `index`, `limits` and `ribbon` were commands of these names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog summary client.sqlog server.sqlog\n  \
 utmost qlog summary before=before.sqlog after=after.sqlog\n  \
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Print CSV: a row for each connection
     #[arg(long, conflicts_with = "json")]
     pub(super) csv: bool,
-    /// Show this in full, instead of the sentences
+    /// Show this section in full, instead of the sentences
     #[arg(long, value_parser = choice(SECTIONS))]
     section: Option<Section>,
     #[command(flatten)]
@@ -49,8 +49,8 @@ pub(super) enum Section {
 use Section::{Hol, Index, Limits, Ribbon};
 
 pub(super) const SECTIONS: Choices<Section> = &[
-    ("limits", "What held the sender back at each moment, of servers' logs", Limits),
-    ("index", "When the bytes were there: `ByteIndex`, `ObjectIndex` and so on", Index),
+    ("limits", "What held the sender back at each moment, from servers' logs", Limits),
+    ("index", "When the bytes were available: `ByteIndex`, `ObjectIndex` and so on", Index),
     (
         "hol",
         "How long bytes that had arrived waited for earlier ones, also as if there were one stream",
@@ -58,12 +58,12 @@ pub(super) const SECTIONS: Choices<Section> = &[
     ),
     (
         "ribbon",
-        "The order of the streams' frames, a word for the frames of a stream in a row",
+        "The order of the streams' frames, one word for consecutive frames of a stream",
         Ribbon,
     ),
 ];
 
-/// What only some sections take.
+/// Options that apply only to some sections.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Options of sections")]
 pub(crate) struct SectionOptions {
@@ -72,10 +72,10 @@ pub(crate) struct SectionOptions {
     /// hol, ribbon: draw into FILE.svg or FILE.png (the paper's Figures 13 and 8)
     #[arg(short, long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
-    /// ribbon: the quantity that the width shows [default: time]
+    /// ribbon: what the width shows [default: time]
     #[arg(long, value_parser = choice(AXES))]
     pub(super) by: Option<Axis>,
-    /// limits: compute it from packets and windows, also where the server logged it
+    /// limits: compute them from packets and windows, even if the server logged them
     #[arg(long)]
     pub(super) computed: bool,
 }
@@ -88,7 +88,7 @@ const AXES: Choices<Axis> = &[
 ];
 
 impl Arguments {
-    /// What is shown in full: `old_name` where an old name of the command says it. An error if an option is not for that.
+    /// The section to show in full; `old_name` if the command has an old name. Fails if an option does not apply to it.
     pub(super) fn section(&self, old_name: Option<Section>) -> Result<Option<Section>, Failure> {
         let section = self.section.or(old_name);
         if self.csv && section.is_some() {
@@ -100,7 +100,7 @@ impl Arguments {
 }
 
 impl SectionOptions {
-    /// An error if one of them is not for what is shown.
+    /// Fails if an option does not apply to this section.
     fn check(&self, section: Option<Section>) -> Result<(), Failure> {
         let options: [(&str, bool, &[Section]); 4] = [
             ("--page and --set are", self.set.is_given(), &[Index, Ribbon]),

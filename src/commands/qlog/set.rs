@@ -1,4 +1,4 @@
-//! The resources that count as above the fold: a page's, or those of a list.
+//! The resources that count as above the fold: from a page or from a list.
 
 use crate::values;
 use ::serve::Failure;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 /// Where the ATF set is from.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SetArguments {
-    /// The page whose above-the-fold resources count as ATF: a bundled name, or a file
+    /// The page whose above-the-fold resources count: a bundled name, or a file
     #[arg(long, value_name = "PAGE")]
     page: Option<String>,
-    /// A file with the URLs or paths that count as ATF: a JSON array, or one a line
+    /// A file with the URLs or paths of the resources above the fold: a JSON array, or one per line
     #[arg(long, value_name = "FILE", conflicts_with = "page")]
     set: Option<PathBuf>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct AtfSet {
 }
 
 impl SetArguments {
-    /// Whether one was named.
+    /// Whether the user named one.
     pub(crate) fn is_given(&self) -> bool {
         self.page.is_some() || self.set.is_some()
     }
@@ -49,14 +49,14 @@ fn read(file: &Path) -> Result<AtfSet, Failure> {
         text.lines().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
     };
     if urls.is_empty() {
-        return Err(Failure::of_file(file, "the set is empty; name a URL or path a line"));
+        return Err(Failure::of_file(file, "the set is empty; name one URL or path per line"));
     }
     Ok(AtfSet::new(urls))
 }
 
 impl AtfSet {
     fn new(urls: impl IntoIterator<Item = String>) -> Self {
-        // A log may know the path only, and a page may be served from another host.
+        // A log may have only paths, and another host may serve the page.
         Self { urls: urls.into_iter().map(|url| path_of(&url).to_owned()).collect() }
     }
 

@@ -11,13 +11,13 @@ use qlog_tools::views::unusable;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Show each stream: what it carried and when, and what was retransmitted or reordered
+/// Show each stream: its content and times, and what was retransmitted or reordered
 ///
-/// Retransmitted bytes were lost and came when they were sent again; duplicate bytes had come already; reordered bytes were
-/// overtaken on their way. A client's log alone is judged by packet numbers; with the server's log of the connection the
-/// causes are exact. A server's log alone is judged by its acknowledgements.
+/// Retransmitted bytes were lost and arrived with a later packet; duplicate bytes had arrived before; reordered bytes were
+/// overtaken in transit. For a client's log alone, the causes are inferred from packet numbers, and for a server's log
+/// alone from acknowledgements. With both logs of the connection, the causes are exact.
 ///
-/// Exit code 2: a log could not be read or has no STREAM frames; the others are shown all the same.
+/// Exit code 2: a log could not be read or has no STREAM frames; the output still shows the others.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog streams client.sqlog\n  \
 utmost qlog streams client.sqlog server.sqlog\n  \
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    // A server's log says why bytes came late or twice, its client's too.
+    // The server's log explains why bytes arrived late or twice; so does its client's.
     let Logs { mut traces, mut refused, .. } = arguments.files.read(Detail::Arrivals)?;
     settle(&mut traces);
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-/// One trace as `--json` prints it. The rows are not made JSON values first: there may be very many.
+/// One trace in the form of `--json`. Serializes rows directly, because there may be very many.
 #[derive(Serialize)]
 struct Document {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! `utmost qlog summary`: what happened on a connection, in some sentences.
+//! `utmost qlog summary`: a connection in some sentences.
 
 use super::input::{Logs, alone_or_in};
 use super::refused::Refused;
@@ -51,7 +51,7 @@ fn without_packets(trace: &Trace) -> Option<String> {
     is_empty.then(|| format!("{}: no packets logged: there is nothing to tell", trace.label()))
 }
 
-/// With the verdict of lint on the server's log.
+/// The summary, with the verdict of lint on the server's log.
 fn summary(ends: &Ends<'_>) -> Summary {
     let sender = ends.server.unwrap_or(ends.log);
     let client = ends.server.map(|_| ends.log);
@@ -66,7 +66,7 @@ fn heading(ends: &Ends<'_>) -> String {
     format!("{}{server} ({}, {}):", ends.log.label(), shown(&stack, 60), side(ends))
 }
 
-/// The sides of which a connection has logs.
+/// The sides that logged a connection.
 fn side(ends: &Ends<'_>) -> &'static str {
     if ends.server.is_some() { "both ends" } else { ends.log.vantage.name() }
 }
@@ -104,7 +104,7 @@ fn document(ends: &Ends<'_>, summary: &Summary) -> Value {
     document
 }
 
-/// The columns of `--csv`, and where their values stand in a connection's JSON.
+/// The columns of `--csv`, and the place of their values in a connection's JSON.
 const COLUMNS: [(&str, &str); 20] = [
     ("log", "/file"),
     ("server_log", "/server_file"),
@@ -149,7 +149,7 @@ fn cells(ends: &Ends<'_>) -> [String; COLUMNS.len()] {
     })
 }
 
-/// The row of each connection of a log, by the names of the columns; one without packets has none.
+/// The row of each connection of a log, by column name. Skips connections without packets.
 pub(crate) fn rows(traces: &[Trace]) -> Vec<Value> {
     let with_packets = traces.iter().filter(|it| without_packets(it).is_none());
     let rows = with_packets.map(|log| {

@@ -1,4 +1,4 @@
-//! `utmost qlog tree`: the scheduler's tree at a time, from the log of our server.
+//! `utmost qlog tree`: the scheduler's tree at given times, from a log of our server.
 
 use super::input::{refusal, spare};
 use crate::limits::TREES_MAX;
@@ -20,22 +20,22 @@ use std::path::PathBuf;
 
 /// Show the scheduler's tree at any time of a connection, from the log of `utmost serve --qlog`
 ///
-/// Repeats the logged calls of the scheduler, and checks that it picks what the log says it picked.
+/// Repeats the logged calls of the scheduler, and checks that its picks match the log.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog tree logs/SERVER.sqlog --at 120\n  \
 utmost qlog tree logs/SERVER.sqlog --at 30,120,900 -o trees.png")]
 pub(crate) struct Arguments {
     /// The log of a server's connection
     log: PathBuf,
-    /// Times of the log, in ms, separated by commas; by default the first time at which most streams are ready
+    /// Times of the log, in ms, separated by commas; default: the first time with the most ready streams
     #[arg(long, value_name = "MS", value_delimiter = ',', value_parser = milliseconds)]
     at: Vec<f64>,
-    /// The scheme that ran, when the log does not say
+    /// The scheme that ran, if the log does not name it
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
     #[command(flatten)]
     own: values::OwnSchemes,
-    /// The page that was served, by name or file: cpl needs it
+    /// The page that was served, by name or file; cpl needs it
     #[arg(long, value_name = "PAGE")]
     page: Option<String>,
     /// Print JSON
@@ -91,7 +91,7 @@ fn show(arguments: &Arguments, trace: &Trace) -> Result<(), Failure> {
         return print_json(trace, &trees, &names);
     }
     let names = numbered(&names);
-    output::line("element (weight), the share of the connection that it and all below it get")?;
+    output::line("element (weight), the share of the connection for it and all below it")?;
     for Seen { at_ms, scheme, tree } in &trees {
         output::line(&format!("at {at_ms} ms, {}", scheme.name))?;
         for line in tree.in_words(|element| name(&names, element)).lines() {
@@ -134,14 +134,14 @@ fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
     Ok(trees)
 }
 
-/// The last time that the log has of its scheduler or its frames.
+/// The last time in the log at which its scheduler or its frames appear.
 fn end_us(trace: &Trace) -> u64 {
     let calls = trace.scheduler_calls().iter().map(|it| it.time_us);
     let frames = trace.timeline.frames.iter().map(|it| it.time_us);
     calls.chain(frames).max().unwrap_or_default()
 }
 
-/// The last part of each stream's path, and what the scheme calls its groups.
+/// The last part of each stream's path, and the scheme's names for its groups.
 fn names(trace: &Trace, trees: &[Seen]) -> BTreeMap<Element, String> {
     let streams = trace.timeline.transfers.iter().map(|transfer| {
         let name = shown(last_part(&transfer.url), NAME_CHARACTERS);
@@ -150,7 +150,7 @@ fn names(trace: &Trace, trees: &[Seen]) -> BTreeMap<Element, String> {
     streams.chain(trees.iter().flat_map(|it| group_names(&it.scheme, &it.tree))).collect()
 }
 
-/// Streams with their IDs before their names, as in all other views.
+/// Prefixes names with stream IDs, as in all other views.
 fn numbered(names: &BTreeMap<Element, String>) -> BTreeMap<Element, String> {
     let mut numbered = names.clone();
     for (element, name) in &mut numbered {

@@ -1,4 +1,4 @@
-//! `utmost schemes --check`: a scheme of one's own, against the rules that every scheme keeps.
+//! `utmost schemes --check`: a user's scheme, against the rules for all schemes.
 
 use crate::output;
 use ::serve::Failure;
@@ -10,7 +10,7 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// Courses of connections that each rule is checked on.
+/// Random connections on which each rule is checked.
 const COURSES: u32 = 1000;
 
 /// A rule, and whether the scheme keeps it.
@@ -18,14 +18,14 @@ const COURSES: u32 = 1000;
 struct Checked {
     rule: &'static str,
     on: String,
-    /// How it is broken.
+    /// How the scheme breaks it.
     broken: Option<String>,
 }
 
 pub(super) fn run(file: &Path, is_json: bool) -> Result<(), Failure> {
     let failed: Arc<OnceLock<String>> = Arc::default();
     let heard = Arc::clone(&failed);
-    // Only the first failure of a script is printed; later ones follow from it.
+    // Prints only the first failure of a script; later ones follow from it.
     let report: Report = Arc::new(move |line| drop(heard.set(line.to_owned())));
     let SchemeFile { scheme, has_script, .. } =
         scheme_files::read(file, report).map_err(Failure::bad_input)?;

@@ -1,11 +1,11 @@
-//! Which requests are answered.
+//! Which requests are admitted.
 
 use ::serve::Failure;
 use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
 
-/// The first part of every path: only who has seen the printed address knows it.
+/// The first part of every path. Only users who have seen the printed address know it.
 pub(super) struct Token(String);
 
 impl Token {
@@ -29,14 +29,14 @@ impl fmt::Display for Token {
     }
 }
 
-/// Why a request with these fields is refused, if it is: a page elsewhere has made it.
+/// Why a request with these fields is rejected, if another site's page has made it.
 pub(super) fn refusal(fields: &HeaderMap, port: u16) -> Option<&'static str> {
-    // A page elsewhere whose name is made to point here (DNS rebinding) sends its own name.
+    // With DNS rebinding, another site's page sends its own host name.
     let host = fields.get(HOST).and_then(|it| it.to_str().ok());
     if !host.is_some_and(|it| is_own_host(it, port)) {
         return Some("only 127.0.0.1 and localhost are served");
     }
-    // Browsers say it of every request that a script sends with a body.
+    // Browsers send it with every script request that has a body.
     let origin = fields.get(ORIGIN).and_then(|it| it.to_str().ok().or(Some("")));
     if origin.is_some_and(|it| !it.strip_prefix("http://").is_some_and(|it| is_own_host(it, port)))
     {
@@ -44,7 +44,8 @@ pub(super) fn refusal(fields: &HeaderMap, port: u16) -> Option<&'static str> {
             "this is a request of another page; open the address that the program printed",
         );
     }
-    // Browsers say it of every request (Fetch Metadata); `none` is an address that the user typed.
+    // Browsers send it with every request (Fetch Metadata); `none` means that the user typed the
+    // address.
     let site = fields.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let is_own = site.is_none_or(|it| it == b"same-origin" || it == b"none");
     (!is_own).then_some("this is a request of another page; type the address instead")

@@ -37,7 +37,7 @@ impl DroppedPages {
     }
 }
 
-/// The page of a file's bytes. Readers want a file, which is deleted afterwards.
+/// The page in a file's bytes. The readers need a file, which is deleted afterwards.
 pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Page, Failure> {
     let folder = tempfile::tempdir().map_err(Failure::elsewhere)?;
     let is_plain = |it: &char| it.is_ascii_alphanumeric() || ".-_".contains(*it);

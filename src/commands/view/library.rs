@@ -1,4 +1,4 @@
-//! The logs that can be opened: from the directory, and dropped on the page.
+//! The logs that can be opened: logs in the directory, and logs dropped on the page.
 
 use crate::commands::qlog::report::too_large;
 use crate::limits::{DROPPED_BYTES_MAX, DROPPED_MAX, VIEW_DEPTH_MAX, VIEW_FILES_MAX};
@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// The logs that can be opened.
 pub(super) struct Library {
-    /// `None`: there are only dropped ones.
+    /// `None`: there are only dropped logs.
     directory: Option<PathBuf>,
     dropped: BTreeMap<String, Vec<u8>>,
 }
@@ -31,7 +31,7 @@ impl Library {
         self.directory.as_deref()
     }
 
-    /// The files of the directory and below, by name, and what was dropped.
+    /// The files in the directory and below it, by name, and the dropped files.
     pub(super) fn files(&self) -> Vec<ListedFile> {
         let mut files = Vec::new();
         if let Some(directory) = &self.directory {
@@ -56,7 +56,7 @@ impl Library {
             if kind.is_dir() && depth < VIEW_DEPTH_MAX {
                 Self::find(directory, &path, depth + 1, files);
             }
-            // Its content decides what it is.
+            // Its contents decide its type.
             let is_listed = kind.is_file() && matches!(called(&path), Called::Qlog | Called::Json);
             let name = path.strip_prefix(directory).ok().and_then(Path::to_str);
             if let (true, Some(name)) = (is_listed, name) {
@@ -103,7 +103,7 @@ impl Library {
         Ok(())
     }
 
-    /// The file of a name: inside the directory, also when links are followed.
+    /// The file of a name: always inside the directory, even if links lead outside.
     fn path(&self, name: &str) -> Result<PathBuf, Failure> {
         let relative = Path::new(name);
         let is_below = relative.components().all(|it| matches!(it, Component::Normal(_)));

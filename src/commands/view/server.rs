@@ -1,4 +1,4 @@
-//! The server of the page: as many connections as there are places, each for one request and a limited time.
+//! The HTTP server of `view`: a limited number of connections, each for one request and a limited time.
 
 use crate::limits::{VIEW_CONNECTION, VIEW_CONNECTIONS, VIEW_HEAD, VIEW_PAUSE};
 use http_body_util::Full;
@@ -27,7 +27,7 @@ pub(super) async fn serve<F>(
     // They are never closed.
     while let Ok(place) = Arc::clone(&places).acquire_owned().await {
         let Ok((stream, _)) = listener.accept().await else {
-            // There are no descriptors for it.
+            // No descriptors are left.
             sleep(VIEW_PAUSE).await;
             continue;
         };
@@ -40,7 +40,7 @@ pub(super) async fn serve<F>(
             let mut builder = Builder::new();
             builder.timer(TokioTimer::new()).header_read_timeout(VIEW_HEAD).keep_alive(false);
             let serving = builder.serve_connection(TokioIo::new(stream), service);
-            // The server goes on when a browser went away.
+            // The server continues if a browser disconnects.
             timeout(VIEW_CONNECTION, serving).await.ok();
             drop(place);
         });

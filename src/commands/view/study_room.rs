@@ -1,4 +1,4 @@
-//! The room for a study: a folder of `utmost compare --out`, computed again for what is chosen.
+//! The room for a study: a folder of `utmost compare --out`, recomputed for the user's choice.
 
 use super::parameters;
 use crate::commands::compare::failure;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The study's folder, if there is one, and what was read there.
+/// The study's folder, if there is one, and the study that was read from it.
 pub(super) struct StudyRoom {
     folder: Option<PathBuf>,
     read: Mutex<Option<ReadStudy>>,
@@ -27,7 +27,7 @@ struct Choice {
 }
 
 impl Choice {
-    /// The choice that a query names; where it names nothing, the first that the study has.
+    /// The choice that a query names; by default, the study's first entries.
     fn new(own: &Plan, query: &str) -> Result<Self, Failure> {
         let named = |key: &str| parameters(query, key).pop().filter(|it| !it.is_empty());
         let known = |name: String| {
@@ -112,7 +112,7 @@ impl StudyRoom {
         Ok(json!(runs.collect::<Vec<_>>()).to_string())
     }
 
-    /// Reads the study, if it was not read yet.
+    /// Reads the study, unless it has been read.
     fn read(&self) -> Result<MutexGuard<'_, Option<ReadStudy>>, Failure> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let (None, Some(folder)) = (&*read, &self.folder) {

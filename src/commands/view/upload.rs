@@ -1,4 +1,4 @@
-//! Files dropped on a page, and what else its scripts send.
+//! Files dropped on a page, and other data that its scripts send.
 
 use crate::limits::{UPLOAD_NAME_CHARACTERS_MAX, VIEW_UPLOAD};
 use ::serve::Failure;
@@ -7,26 +7,26 @@ use hyper::body::{Body, Bytes};
 use std::error::Error;
 use tokio::time::timeout;
 
-/// The name of a dropped file: the last part of what its sender calls it.
+/// The name of a dropped file: the last path component of the sender's name for it.
 pub(super) fn name_of(name: Option<String>) -> String {
     let name = name.unwrap_or_else(|| "dropped".to_owned());
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     last.chars().take(UPLOAD_NAME_CHARACTERS_MAX).collect()
 }
 
-/// Reads a body of at most `most` bytes; `name` is what errors call it. It must come within [`VIEW_UPLOAD`].
+/// Reads a body of at most `most` bytes within [`VIEW_UPLOAD`]; errors use `name` for it.
 pub(super) async fn take<B>(body: B, name: &str, most: usize) -> Result<Vec<u8>, Failure>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>,
 {
     let remedy = "give a smaller one, or name it on the command line";
     let too_large = || Failure::BadInput(format!("{name}: over {} MiB; {remedy}", most >> 20));
-    // A length that a client states is believed at once.
+    // Rejects a stated length that is too large before reading.
     if body.size_hint().lower() > most as u64 {
         return Err(too_large());
     }
     let collected = timeout(VIEW_UPLOAD, Limited::new(body, most).collect()).await;
-    let late = |_| Failure::BadInput(format!("{name}: it did not come within a minute"));
+    let late = |_| Failure::BadInput(format!("{name}: it did not arrive within a minute"));
     match collected.map_err(late)? {
         Ok(bytes) => Ok(bytes.to_bytes().into()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),

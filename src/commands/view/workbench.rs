@@ -1,4 +1,4 @@
-//! The room for pages and orders: loads a page under the orders that a browser's page asks for, and answers in JSON.
+//! The room for pages and orders: loads a page under the orders that a browser's page requests, and answers in JSON.
 
 mod answers;
 mod loads;
@@ -38,14 +38,14 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// The room, and what was dropped in it.
+/// The room, and the files dropped in it.
 pub(super) struct Workbench {
     dropped: RwLock<DroppedPages>,
     /// Loads of questions of late.
     kept: Mutex<KeptLoads>,
-    /// Questions that are answered at once; further ones wait.
+    /// The questions that are answered at the same time; further ones wait.
     places: Semaphore,
-    /// Orders that the present search has tried.
+    /// Orders that the current search has tried.
     tried: AtomicUsize,
 }
 
@@ -79,7 +79,7 @@ pub(super) async fn answer(
             Some((mime, text)) => answer_with(200, mime, text.as_bytes().to_vec()),
             None => refuse(404, "nothing here"),
         },
-        // Only a script of this page can set the types of what it sends; a form elsewhere cannot.
+        // Only a script of this page can set these content types; another site's form cannot.
         (&Method::POST, "drop") if has_type("application/octet-stream") => {
             let name = upload::name_of(name());
             match upload::take(request.into_body(), &name, PAGE_UPLOAD_BYTES_MAX).await {
@@ -107,7 +107,7 @@ pub(super) async fn answer(
     }
 }
 
-/// Says that nobody waits for an answer any more.
+/// Set once the client no longer waits for an answer.
 struct Ended(Arc<AtomicBool>);
 
 impl Drop for Ended {
@@ -116,7 +116,7 @@ impl Drop for Ended {
     }
 }
 
-/// An answer that takes time, on a thread of its own. Its loads end when their time is up, or when the browser went away.
+/// Computes a slow answer on its own thread. Its loads end at the deadline, or when the browser disconnects.
 async fn computed(
     room: &Arc<Workbench>,
     compute: impl FnOnce(&Workbench, &AtomicBool) -> Result<String, Failure> + Send + 'static,
@@ -185,7 +185,7 @@ fn resources(room: &Workbench, name: &str) -> Result<String, Failure> {
 
 fn drop_page(room: &Workbench, name: &str, bytes: &[u8]) -> Result<String, Failure> {
     let page = dropped_pages::read(name, bytes)?;
-    // A page of this name can have been another one.
+    // The name may have belonged to another page.
     room.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let name = room.dropped.write().unwrap_or_else(PoisonError::into_inner).add(page)?;
     Ok(json!({ "name": name }).to_string())
@@ -205,7 +205,7 @@ struct AnsweredOrder<'a> {
     regions_shown: Vec<(f64, u64)>,
 }
 
-/// The answer of an engine. A page of hundreds of resources makes it long: it is written without a detour over a [`Value`].
+/// The answer of an engine. Serializes directly without a [`Value`], because hundreds of resources make it long.
 #[derive(Serialize)]
 struct Answered<'a> {
     rows: Vec<AnsweredOrder<'a>>,
@@ -241,7 +241,7 @@ fn load(room: &Workbench, asked: &Asked, ended: &AtomicBool) -> Result<String, F
     serde_json::to_string(&answer).map_err(Failure::elsewhere)
 }
 
-/// When each region above the fold was shown in its final form, in ms, and its weight.
+/// When each region above the fold reached its final form, in ms, and its weight.
 fn regions_shown(load: &Load) -> Vec<(f64, u64)> {
     let Load { timeline, .. } = load;
     let start_us = timeline.start_us().unwrap_or_default();
@@ -250,7 +250,7 @@ fn regions_shown(load: &Load) -> Vec<(f64, u64)> {
     regions.map(|it| (since_ms(it.time_us), it.weight)).collect()
 }
 
-/// Changes by hand that a search finds. It ends early when nobody waits for it.
+/// Searches changes by hand. Ends early if the client disconnects.
 fn search(room: &Workbench, asked: &Asked, ended: &AtomicBool) -> Result<String, Failure> {
     room.tried.store(0, Ordering::Relaxed);
     let go_on = || {
@@ -270,7 +270,7 @@ fn search(room: &Workbench, asked: &Asked, ended: &AtomicBool) -> Result<String,
     Ok(json!(found.unwrap_or_default()).to_string())
 }
 
-/// Metrics that figures mark, each with its mark's name.
+/// Metrics that figures mark, each with the mark's name.
 const MARKS: [(&str, &str); 3] =
     [("first_render", "first render"), ("hero_render", "hero render"), ("load", "load")];
 

@@ -1,4 +1,4 @@
-//! The backend behind the attacked server, which is on the attackers' side: a thread for each connection.
+//! The backend behind the attacked server, on the attackers' side: a thread for each connection.
 
 use super::over_tcp::patient;
 use super::{StressError, now};
@@ -22,7 +22,7 @@ struct State {
     is_over: AtomicBool,
 }
 
-/// The time between two looks at whether it is over.
+/// The interval between checks whether it is over.
 const TICK: Duration = Duration::from_millis(10);
 
 impl Backend {
@@ -35,12 +35,12 @@ impl Backend {
         Ok(Self(state))
     }
 
-    /// Its treatment of WebSockets from now on.
+    /// Sets its treatment of WebSockets from now on.
     pub(super) fn talk(&self, talk: Talk) {
         *self.0.talk.lock().unwrap_or_else(PoisonError::into_inner) = talk;
     }
 
-    /// How many WebSockets it was asked for.
+    /// The number of WebSocket requests.
     pub(super) fn asked(&self) -> usize {
         self.0.asked.load(Ordering::Relaxed)
     }
@@ -72,7 +72,7 @@ fn listen(listener: &TcpListener, state: &Arc<State>) {
             continue;
         };
         let state = Arc::clone(state);
-        // Failures of a connection concern the server.
+        // Connection failures are the server's concern.
         std::thread::spawn(move || serve(stream, &state).ok());
     }
 }
@@ -99,7 +99,7 @@ fn bound(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// The next head; `None`: there is none.
+/// The next head; `None` if there is none.
 fn head(stream: &mut TcpStream, unread: &mut Vec<u8>, state: &State) -> io::Result<Option<String>> {
     let mut buffer = [0; 4096];
     while !state.is_over() && unread.len() < HEAD_BYTES {
@@ -115,7 +115,7 @@ fn head(stream: &mut TcpStream, unread: &mut Vec<u8>, state: &State) -> io::Resu
     Ok(None)
 }
 
-/// Reads until the server closes, and says garbage meanwhile if it is to.
+/// Reads until the server closes, and sends garbage meanwhile if requested.
 fn go_on(stream: &mut TcpStream, then: Then, state: &State) -> io::Result<()> {
     let (mut buffer, garbage, mut next) = ([0; 4096], garbage(), now());
     while !state.is_over() && patient(stream.read(&mut buffer))? != Some(0) {

@@ -1,4 +1,4 @@
-//! Connections that one thread carries on: of attackers, of visitors, or of guests.
+//! Connections that one thread drives: of attackers, visitors, or guests.
 
 use super::{StressError, TICK, Target, now};
 use crate::client_connection::ClientConnection;
@@ -14,15 +14,15 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Connections that carry out an attack, or visit. Each has a socket of its own.
+/// Connections that carry out an attack, or visit. Each has its own socket.
 pub(super) struct Crowd<'a> {
     pub(super) target: &'a Target,
     poll: Poll,
     pub(super) members: Vec<Member>,
     pub(super) codes: BTreeMap<u64, usize>,
-    /// The fate of its datagrams on their way.
+    /// The loss of its datagrams.
     pub(super) loss: Loss,
-    /// Addresses at which nobody answers.
+    /// Addresses that never answer.
     spoofers: Vec<Spoofer>,
     buffer: Vec<u8>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Member {
     moved: Instant,
 }
 
-/// An address at which nobody answers, and the bytes that went from it and came to it.
+/// An address that never answers, and the bytes sent from it and received there.
 struct Spoofer {
     socket: UdpSocket,
     sent: u64,
@@ -103,7 +103,7 @@ impl<'a> Crowd<'a> {
         Ok(())
     }
 
-    /// Whether visitors get what they want.
+    /// Checks that visitors get their file.
     pub(super) fn check(&self) -> Result<(), StressError> {
         let Target { address, authority, .. } = self.target;
         if self.members.iter().any(|member| member.client.refused > 0) {
@@ -120,7 +120,7 @@ impl<'a> Crowd<'a> {
         }
     }
 
-    /// Carries out a script from `start` on. Returns the most memory that the server had.
+    /// Carries out a script from `start` on. Returns the peak of the server's memory.
     pub(super) fn attack(
         &mut self,
         script: &mut dyn Script,
@@ -175,7 +175,7 @@ impl<'a> Crowd<'a> {
         Ok(())
     }
 
-    /// Gives a client another address, as a router does that forgets the old one.
+    /// Gives a client another address, as a router does that drops the old one.
     pub(super) fn move_to_new_address(&mut self, number: usize) -> io::Result<()> {
         let socket = self.socket(number)?;
         let member = &mut self.members[number];
@@ -185,7 +185,7 @@ impl<'a> Crowd<'a> {
         Ok(())
     }
 
-    /// Somebody sends the client's next datagram on from another address.
+    /// Forwards the client's next datagram from another address.
     fn send_on(&mut self, number: usize) -> io::Result<()> {
         if self.spoofers.len() >= SPOOFERS_MAX {
             return Ok(());
@@ -201,7 +201,7 @@ impl<'a> Crowd<'a> {
         Ok(())
     }
 
-    /// First packets of clients that never answer, each of a connection of its own, for an attack of this length.
+    /// First packets of clients that never answer, each on its own connection, for an attack of this length.
     pub(super) fn first_packets(&mut self, length: Duration) -> Result<Vec<Vec<u8>>, StressError> {
         let server = self.target.address;
         for _ in 0..DATAGRAM_SOCKETS {
@@ -280,7 +280,7 @@ impl<'a> Crowd<'a> {
         }
     }
 
-    /// Bytes that came to an address for each that went from it, at most.
+    /// The largest ratio of bytes sent to an address to bytes received from it.
     pub(super) fn amplification(&self) -> Option<f64> {
         let times = self.spoofers.iter().filter(|it| it.sent > 0);
         times.map(|it| it.came as f64 / it.sent as f64).max_by(f64::total_cmp)

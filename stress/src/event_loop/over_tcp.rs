@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
-/// Carries out an attack of this number of connections from `start` on.
+/// Carries out an attack with this number of connections from `start` on.
 pub(super) fn attack(
     target: &Target,
     make: MakeScript,
@@ -45,7 +45,7 @@ fn attack_once_and_again(target: &Target, make: MakeScript, end: Instant) -> Vec
                 codes.extend(attack_on(stream, script.as_mut(), end));
             }
             Ok(_) => continue,
-            // A server that does not let it in is what it wants.
+            // A server that does not accept it defends itself.
             Err(_) => {}
         }
         std::thread::sleep(PAUSE);
@@ -53,7 +53,7 @@ fn attack_once_and_again(target: &Target, make: MakeScript, end: Instant) -> Vec
     codes
 }
 
-/// Carries on one connection until it or the attack ends.
+/// Drives one connection until it or the attack ends.
 fn attack_on(mut stream: Stream, script: &mut dyn TcpScript, end: Instant) -> Option<u64> {
     let (begin, mut goaway) = (now(), GoAway::default());
     let (mut unsent, mut buffer) = (Vec::new(), vec![0; 16 << 10]);
@@ -85,7 +85,7 @@ fn attack_on(mut stream: Stream, script: &mut dyn TcpScript, end: Instant) -> Op
     goaway.code
 }
 
-/// The result of a call of a stream that does not wait; `None`: not now.
+/// The result of a non-blocking call; `None`: not now.
 pub(super) fn patient(done: io::Result<usize>) -> io::Result<Option<usize>> {
     match done {
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
@@ -95,7 +95,7 @@ pub(super) fn patient(done: io::Result<usize>) -> io::Result<Option<usize>> {
     }
 }
 
-/// The time between two connections of an attacker, and two looks at memory.
+/// The pause between two connections of an attacker, and between two memory readings.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The time between two turns of an attacker.
+/// The pause between two turns of an attacker.
 const TURN: Duration = Duration::from_millis(2);

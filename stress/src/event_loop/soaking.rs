@@ -1,4 +1,4 @@
-//! A soak: guests for a long time, beside one attack after another.
+//! A soak: guests for a long time, during one attack after another.
 
 use super::crowd::Crowd;
 use super::{Attackers, StressError, Target, now};
@@ -17,19 +17,19 @@ use std::time::{Duration, Instant};
 /// The plan of a soak.
 #[derive(Clone)]
 pub struct Soak {
-    /// How long it takes.
+    /// Its duration.
     pub length: Duration,
-    /// The attacks, which take turns.
+    /// The attacks, in turns.
     pub attacks: Vec<&'static Attack>,
-    /// How long an attack lasts, and the time of peace before it.
+    /// The duration of an attack, and of the phase before it.
     pub attack_length: Duration,
-    /// How many of 100 datagrams from and to guests are lost.
+    /// The percentage of lost datagrams from and to guests.
     pub loss_percent: u32,
     /// How long a guest waits for an answer.
     pub patience: Duration,
     /// Whether guests' addresses change at times.
     pub moves: bool,
-    /// The same seed makes guests want the same.
+    /// The same seed makes guests act the same.
     pub seed: u64,
 }
 
@@ -38,7 +38,7 @@ impl Soak {
         2 * self.attack_length
     }
 
-    /// How many rounds there are.
+    /// The number of rounds.
     pub fn rounds(&self) -> u32 {
         let rounds = self.length.as_secs_f64() / self.round_length().as_secs_f64();
         #[expect(
@@ -54,7 +54,7 @@ impl Soak {
     }
 }
 
-/// Carries out a soak; `tell` gets each round. Guests have a thread of their own, as visitors of an attack have.
+/// Carries out a soak; `tell` gets each round. Guests have their own thread, like an attack's visitors.
 pub fn soak(
     target: &Target,
     plan: &Soak,
@@ -79,7 +79,7 @@ pub fn soak(
     })
 }
 
-/// The server's forbidden actions towards attackers, and how often.
+/// Collects the server's forbidden actions towards attackers, and their number.
 fn attack_in_turn(
     target: &Target,
     plan: &Soak,
@@ -120,7 +120,7 @@ impl<'a> Stay<'a> {
         Ok(Self { crowd, guests, files: target.files.clone(), seen: Seen::default() })
     }
 
-    /// Returns what the server had meanwhile.
+    /// Returns the server's resource use meanwhile.
     fn go_on_until(
         &mut self,
         end: Instant,

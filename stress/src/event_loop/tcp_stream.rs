@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpStream};
 use std::time::Duration;
 
-/// How long a visitor waits for a response, and anybody for a connection.
+/// A visitor's deadline for a response, and every client's for a connection.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection with or without TLS.
@@ -47,7 +47,7 @@ impl Write for Stream {
     }
 }
 
-/// Connects by this protocol; `None`: without TLS.
+/// Connects with this protocol; `None`: without TLS.
 pub(super) fn connect(target: &Target, protocol: Option<&[u8]>) -> io::Result<Stream> {
     let tcp = TcpStream::connect_timeout(&target.address, PATIENCE)?;
     tcp.set_nodelay(true)?;
@@ -57,14 +57,14 @@ pub(super) fn connect(target: &Target, protocol: Option<&[u8]>) -> io::Result<St
     tls.connect(tcp).map(Stream::Secure).map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// The end of a client that speaks this protocol and trusts any certificate. A connector of the library would read the system's
-/// certificates for each, which takes a hundred times as long as the handshake, and would attack the machine instead of the server.
+/// A client end for this protocol that trusts any certificate. The library's connector would read the system's certificates each
+/// time, which takes a hundred times as long as the handshake, and would load the machine instead of the server.
 pub(super) fn client(target: &Target, protocol: &[u8]) -> Result<Ssl, ErrorStack> {
     let mut context = SslContext::builder(SslMethod::tls())?;
     context.set_alpn_protos(protocol)?;
     let mut tls = Ssl::new(&context.build())?;
     let host = http3::host(&target.authority);
-    // An address names nobody (RFC 6066, 3).
+    // An address is not a name (RFC 6066, 3).
     if host.parse::<IpAddr>().is_err() {
         tls.set_hostname(host)?;
     }

@@ -17,13 +17,13 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use tokio_boring::SslStreamBuilder;
 
-/// A visitor's connection, made anew after trouble.
+/// A visitor's connection, replaced after a failure.
 trait Loader {
-    /// Loads the file. Whether it came with success.
+    /// Loads the file. Returns whether it arrived successfully.
     fn load(&mut self, target: &Target) -> io::Result<bool>;
 }
 
-/// How visitors come.
+/// A way of visiting.
 struct Version {
     protocol: &'static str,
     loader: fn() -> io::Result<Box<dyn Loader>>,
@@ -34,7 +34,7 @@ static VERSIONS: [Version; 2] = [
     Version { protocol: "HTTP/1.1", loader: || Ok(Box::new(Http1(None))) },
 ];
 
-/// A load of a visitor: when it began, how long it took, and what came of it.
+/// A visitor's load: its start, duration, and result.
 struct Load {
     asked: Instant,
     took: Duration,
@@ -44,7 +44,7 @@ struct Load {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Good,
-    /// A whole response with another status than success.
+    /// A complete response with a status other than success.
     Refused,
     /// No whole response.
     Unanswered,
@@ -69,7 +69,7 @@ impl<'scope> Visitors<'scope> {
         Self { groups: groups.collect() }
     }
 
-    /// Their responses in each phase of this length, the first of which began at `start`; and how many loads had no success since
+    /// Their responses in each phase of this length, the first of which began at `start`, and the number of failed loads since
     /// then.
     pub(super) fn left(self, start: Instant, length: Duration) -> (Vec<Visited>, u64) {
         let (mut visited, mut failed) = (Vec::new(), 0);
@@ -96,7 +96,7 @@ fn phases(loads: &[Load], start: Instant, length: Duration) -> [Served; PHASES] 
     })
 }
 
-/// One visitor: a load each 20 ms, or as fast as responses come.
+/// One visitor: a load every 20 ms, or as fast as responses arrive.
 fn visit(target: &Target, version: &Version, is_over: &AtomicBool) -> io::Result<Vec<Load>> {
     let mut loader = (version.loader)()?;
     let mut loads = Vec::new();
@@ -198,7 +198,7 @@ async fn load_2(
     Ok((sender, is_good))
 }
 
-/// A connection that is carried on beside what the visitor does.
+/// A connection that is driven concurrently with the visitor.
 async fn open_2(target: &Target) -> io::Result<SendRequest<Bytes>> {
     let stream = TcpStream::connect(target.address).await?;
     stream.set_nodelay(true)?;

@@ -1,4 +1,4 @@
-//! Attackers that send more than a server can want.
+//! Attackers that send more than a server can use.
 
 use super::Script;
 use crate::client_connection::ClientConnection;
@@ -19,7 +19,7 @@ impl Script for FirstPackets {
     }
 }
 
-/// Requests that are taken back at once.
+/// Requests that are cancelled at once.
 pub(crate) struct RapidReset(pub(crate) String);
 
 impl Script for RapidReset {
@@ -49,7 +49,7 @@ impl ControlFrames {
         Self { frame: frame(0xf_0700, b"\x00u=1") }
     }
 
-    /// A type that is reserved for greasing (RFC 9114, 7.2.8).
+    /// A type reserved for greasing (RFC 9114, 7.2.8).
     pub(crate) fn unknown() -> Self {
         Self { frame: frame(0x21, b"") }
     }
@@ -63,7 +63,7 @@ impl Script for ControlFrames {
     }
 }
 
-/// Heads of 2 bytes a field that stand for 60.
+/// Heads with 2 bytes per field that decode to 60.
 pub(crate) struct LargeHeads;
 
 impl Script for LargeHeads {
@@ -80,7 +80,7 @@ impl Script for LargeHeads {
     }
 }
 
-/// Heads of many fields of a byte each, all the same one of QPACK's static table.
+/// Heads with many one-byte fields, all references to the same entry of QPACK's static table.
 pub(crate) struct ManyFields(pub(crate) usize);
 
 impl Script for ManyFields {
@@ -95,18 +95,18 @@ impl Script for ManyFields {
     }
 }
 
-/// Bytes of streams, each behind one that is missing, 180 in a packet: as many packets on each of a few streams as its window lets in.
+/// Bytes of streams, each after a missing one, 180 per packet: as many packets on each of a few streams as its window allows.
 #[derive(Default)]
 pub(crate) struct Gaps {
     /// Packets that each connection has sent.
     sent: BTreeMap<usize, u64>,
 }
 
-/// Connections of a client that holds memory by gaps, the bytes of a connection, and the packets that go at once.
+/// Connections of a client that occupies memory with gaps, the bytes of a connection, and the packets sent at once.
 const GAPS_CONNECTIONS: usize = 250;
 const GAPS_PACKETS: u64 = 110;
 const GAPS_AT_ONCE: u64 = 10;
-/// Pieces in a packet, and packets on a stream: offsets take two bytes then.
+/// Pieces in a packet, and packets on a stream, for which offsets take two bytes.
 const GAPS_PIECES: u64 = 180;
 const GAPS_STREAM_PACKETS: u64 = 40;
 
@@ -128,7 +128,7 @@ impl Script for Gaps {
     }
 }
 
-/// STREAM frames of a byte each, at every second offset.
+/// STREAM frames with one byte each, at every second offset.
 fn gaps(packet: u64) -> Vec<u8> {
     let (stream, place) = (packet / GAPS_STREAM_PACKETS * 4, packet % GAPS_STREAM_PACKETS);
     let mut frames = Vec::new();

@@ -1,4 +1,5 @@
-//! Connections that break a rule of RFC 9114 each. The server must close them with the code of that rule.
+//! Connections each of which violates a rule of RFC 9114. The server must close them with that rule's
+//! code.
 
 use super::Script;
 use crate::client_connection::ClientConnection;
@@ -6,7 +7,7 @@ use http3::whole_frame as frame;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The bytes on each stream, and the code that must follow.
+/// The bytes on each stream, and the expected code.
 struct Case {
     name: &'static str,
     stream: u64,
@@ -87,7 +88,7 @@ impl Script for Malformed {
     }
 
     fn act(&mut self, number: usize, client: &mut ClientConnection, at: Duration) {
-        // Its own SETTINGS go first.
+        // The attacker's own SETTINGS are sent first.
         if self.has_sent[number] || at < Duration::from_millis(200) {
             return;
         }
@@ -105,7 +106,7 @@ impl Script for Malformed {
         for (case, client) in CASES.iter().zip(parties) {
             let code = client.closed_with();
             if code != Some(case.code) {
-                // Writing to a String does not fail.
+                // Writing to a String cannot fail.
                 write!(complaint, "{}: {code:x?}, not {:#x}; ", case.name, case.code).ok();
             }
         }

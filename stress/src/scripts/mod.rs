@@ -12,7 +12,7 @@ use connection::ClientConfig;
 use http3::{Header, StreamId};
 use std::time::Duration;
 
-/// One attack. Each method is called again and again while it runs.
+/// One attack. Each method is called repeatedly while it runs.
 pub(crate) trait Script {
     /// How many connections it has.
     fn connections(&self) -> usize {
@@ -24,10 +24,10 @@ pub(crate) trait Script {
         crate::client_connection::config()
     }
 
-    /// Acts for connection `number` `at` this time after the attack began. It can send.
+    /// Acts for connection `number` at time `at` after the attack began. It can send.
     fn act(&mut self, _number: usize, _party: &mut ClientConnection, _at: Duration) {}
 
-    /// Whether it sends first packets of clients that never answer, instead of having connections.
+    /// Whether it sends first packets of clients that never answer, instead of opening connections.
     fn sends_first_packets(&self) -> bool {
         false
     }
@@ -37,17 +37,18 @@ pub(crate) trait Script {
         None
     }
 
-    /// The client stays where it is: somebody sends one of its datagrams on from another address.
+    /// Whether the client keeps its address, but one of its datagrams is forwarded from another
+    /// address.
     fn moves_by_others(&self) -> bool {
         false
     }
 
-    /// A connection that the server closed is replaced.
+    /// Whether a connection that the server closed is replaced.
     fn comes_back(&self) -> bool {
         true
     }
 
-    /// The server's faults, if they show on the connections.
+    /// The server's faults, if they are visible on the connections.
     fn complaint(&self, _parties: &[&ClientConnection]) -> Option<String> {
         None
     }

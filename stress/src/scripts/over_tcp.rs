@@ -1,25 +1,25 @@
-//! The bytes of attackers over TCP, without sockets and clocks. Frames of HTTP/2 are written here by hand, because no library
-//! breaks its rules.
+//! The bytes of attackers over TCP, without sockets and clocks. HTTP/2 frames are written by hand here, because no
+//! library violates the rules.
 
 use crate::limits::SLOW_EACH;
 use std::time::Duration;
 
-/// The host that an attacker asks for.
+/// The host that an attacker requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) authority: &'a str,
     pub(crate) path: &'a str,
 }
 
-/// A connection of an attack, made anew when the server has closed it.
+/// Makes a connection of an attack, which is replaced when the server has closed it.
 pub(crate) type MakeScript = fn(Asked<'_>) -> Box<dyn TcpScript>;
 
 /// One connection of an attack over TCP.
 pub(crate) trait TcpScript: Send {
-    /// The protocol that TLS negotiates; `None`: there is no TLS.
+    /// The protocol for TLS negotiation; `None`: without TLS.
     fn protocol(&self) -> Option<&'static [u8]>;
 
-    /// Whether it stays once the handshake is over; otherwise the next one follows at once.
+    /// Whether it stays after the handshake; otherwise the next one follows at once.
     fn stays(&self) -> bool {
         true
     }
@@ -29,7 +29,7 @@ pub(crate) trait TcpScript: Send {
         true
     }
 
-    /// Its bytes `at` this time after the connection began.
+    /// Its bytes at time `at` after the connection began.
     fn next(&mut self, at: Duration) -> Vec<u8>;
 }
 
@@ -53,12 +53,12 @@ impl TcpScript for Handshake {
     }
 }
 
-/// Bytes that come once, and others that come again and again afterwards.
+/// Bytes that are sent once, followed by others that are repeated.
 pub(crate) struct Repeating {
     pub(super) protocol: Option<&'static [u8]>,
     pub(super) first: Vec<u8>,
     pub(super) again: Vec<u8>,
-    /// When the others come next, and how long after one another.
+    /// When the others are sent next, and their interval.
     pub(super) next: Duration,
     pub(super) every: Duration,
 }
@@ -112,7 +112,7 @@ impl TcpScript for Repeating {
     }
 }
 
-/// A connection of HTTP/2 that repeats something after its preface.
+/// An HTTP/2 connection that repeats something after its preface.
 pub(crate) struct Http2 {
     first: Vec<u8>,
     repeated: Repeated,
@@ -122,7 +122,7 @@ pub(crate) struct Http2 {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Repeated {
-    /// Requests that are taken back at once.
+    /// Requests that are cancelled at once.
     Resets,
     /// Requests that are answered.
     Requests,
@@ -130,9 +130,9 @@ enum Repeated {
     Continuations,
     /// This number of requests at once, and no more.
     Burst(u32),
-    /// The same, whose responses are not read.
+    /// The same, with unread responses.
     Unread(u32),
-    /// A head that goes on, without further bytes.
+    /// An incomplete head, without further bytes.
     Unfinished,
 }
 
@@ -145,7 +145,7 @@ const CONTINUATION: u8 = 9;
 /// Flags of HEADERS.
 const END_STREAM: u8 = 1;
 pub(super) const END_HEADERS: u8 = 4;
-/// The largest window, and the setting that says it for streams.
+/// The largest window, and the setting for it on streams.
 const WINDOW: [u8; 4] = [0x7f, 0xff, 0xff, 0xff];
 const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
 /// The growth of a connection's window.
@@ -154,7 +154,7 @@ const MORE_WINDOW: [u8; 4] = [0x7f, 0, 0, 0];
 const BURST: u32 = 20;
 
 impl Http2 {
-    /// Requests that are taken back at once (CVE-2023-44487).
+    /// Requests that are cancelled at once (CVE-2023-44487).
     pub(crate) fn resets(asked: Asked<'_>) -> Self {
         Self::new(Repeated::Resets, head(asked, 0))
     }
@@ -164,17 +164,17 @@ impl Http2 {
         Self::new(Repeated::Requests, head(asked, 1001))
     }
 
-    /// A hundred requests at once, each with this number of references of a byte to one field that their first bytes define.
+    /// A hundred requests at once, each with this number of one-byte references to a field that its first bytes define.
     pub(crate) fn references(asked: Asked<'_>, count: usize) -> Self {
         Self::new(Repeated::Burst(100), referring(asked, count))
     }
 
-    /// Requests with this number of fields of 4 bytes.
+    /// Requests with this number of 4-byte fields.
     pub(crate) fn large_heads(asked: Asked<'_>, count: usize) -> Self {
         Self::new(Repeated::Requests, [head(asked, 0), b"\x00\x01x\x00".repeat(count)].concat())
     }
 
-    /// A head that goes on after this number of references of a byte to one field.
+    /// An incomplete head after this number of one-byte references to one field.
     pub(crate) fn unfinished(asked: Asked<'_>, count: usize) -> Self {
         Self::new(Repeated::Unfinished, referring(asked, count))
     }
@@ -184,7 +184,7 @@ impl Http2 {
         Self::new(Repeated::Continuations, head(asked, 0))
     }
 
-    /// Responses that nobody reads, each with all the credit that there is.
+    /// Unread responses, each with the maximum credit.
     pub(crate) fn unread(asked: Asked<'_>) -> Self {
         Self::new(Repeated::Unread(100), head(asked, 0))
     }
@@ -239,7 +239,7 @@ impl TcpScript for Http2 {
     }
 }
 
-/// How a connection begins that gives all the credit that there is.
+/// The beginning of a connection that grants the maximum credit.
 pub(super) fn preface() -> Vec<u8> {
     let settings = [&INITIAL_WINDOW_SIZE[..], &WINDOW].concat();
     let first = [
@@ -257,18 +257,18 @@ fn head(asked: Asked<'_>, more: usize) -> Vec<u8> {
     [pseudo.concat(), fields(more)].concat()
 }
 
-/// A head with this number of references of a byte to the field that it puts into the table (RFC 7541, 6.1 and 6.2.1).
+/// A head with this number of one-byte references to the field that it adds to the table (RFC 7541, 6.1 and 6.2.1).
 fn referring(asked: Asked<'_>, count: usize) -> Vec<u8> {
     let newest = 62;
     [head(asked, 0), b"\x40\x01x\x011".to_vec(), vec![0x80 | newest; count]].concat()
 }
 
-/// A field whose name is said by these bytes, with this value.
+/// A field whose name is encoded in these bytes, with this value.
 pub(super) fn text(name: &[u8], value: &str) -> Vec<u8> {
     [name, &[short(value)], value.as_bytes()].concat()
 }
 
-/// This number of fields of 5 bytes.
+/// This number of 5-byte fields.
 fn fields(count: usize) -> Vec<u8> {
     b"\x00\x01x\x011".repeat(count)
 }
@@ -285,7 +285,7 @@ pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// Reads frames as they come, and keeps what ended the connection.
+/// Reads frames as they arrive, and stores the reason for the connection's end.
 #[derive(Debug, Default)]
 pub(crate) struct GoAway {
     unread: Vec<u8>,
@@ -298,7 +298,7 @@ const GOAWAY: u8 = 7;
 const HEADER_BYTES: usize = 9;
 
 impl GoAway {
-    /// These bytes came.
+    /// Processes these bytes, which have arrived.
     pub(crate) fn take(&mut self, bytes: &[u8]) {
         self.unread.extend(bytes);
         while let [high, middle, low, kind, ..] = self.unread[..] {

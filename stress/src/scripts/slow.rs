@@ -7,7 +7,7 @@ use connection::ClientConfig;
 use http3::StreamId;
 use std::time::Duration;
 
-/// Responses that nobody reads, of all files in turn, each with credit for one byte.
+/// Unread responses, of all files in turn, each with credit for one byte.
 pub(crate) struct UnreadResponses(pub(crate) Vec<File>);
 
 impl Script for UnreadResponses {
@@ -25,14 +25,14 @@ impl Script for UnreadResponses {
     }
 }
 
-/// Heads that never come to their end.
+/// Heads that never end.
 #[derive(Default)]
 pub(crate) struct SlowHeads {
-    /// The next byte goes at this time.
+    /// When the next byte is sent.
     next: Duration,
 }
 
-/// A HEADERS frame of 8,000 bytes begins.
+/// The beginning of a HEADERS frame of 8,000 bytes.
 const HEAD_BEGINS: [u8; 3] = [0x01, 0x5f, 0x40];
 
 impl Script for SlowHeads {
@@ -55,7 +55,7 @@ impl Script for SlowHeads {
     }
 }
 
-/// Bodies that never come to their end.
+/// Bodies that never end.
 pub(crate) struct EndlessUploads;
 
 impl Script for EndlessUploads {

@@ -1,4 +1,4 @@
-//! WebSockets that attackers open, and what the backend behind the server says to them, without sockets and clocks.
+//! WebSockets that attackers open, and the answers of the backend behind the server, without sockets and clocks.
 
 use super::over_tcp::{
     Asked, END_HEADERS, HEADERS, HTTP_1, HTTP_2, Repeating, frame, preface, text,
@@ -22,20 +22,20 @@ pub(crate) enum Talk {
 /// A backend's next step after it has sent bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// It takes the next request.
+    /// It accepts the next request.
     Next,
     /// It reads to the end.
     Read,
-    /// It also sends garbage again and again.
+    /// It also sends garbage repeatedly.
     Babble,
 }
 
 /// The file that a backend has.
 const FILE_BYTES: usize = 10_000;
 
-/// The answer of a backend to the request with this head, what it does then, and whether the request asked for a WebSocket.
+/// A backend's answer to the request with this head, its next step, and whether the request was for a WebSocket.
 pub(crate) fn reply(head: &str, talk: Talk) -> (Vec<u8>, Then, bool) {
-    // A server that takes no WebSockets to it may pass the key on, but not the wish to switch.
+    // A server that does not forward WebSockets may pass on the key, but not the upgrade.
     let switches = field(head, "upgrade").is_some_and(|it| it.eq_ignore_ascii_case("websocket"));
     if let Some(key) = field(head, "sec-websocket-key").filter(|_| switches) {
         return match talk {
@@ -44,7 +44,7 @@ pub(crate) fn reply(head: &str, talk: Talk) -> (Vec<u8>, Then, bool) {
             Talk::Garbage => (switching(key), Then::Babble, true),
         };
     }
-    // An upload is answered before it has ended, and is the last.
+    // An upload is answered before its end, and is the last request.
     let then = if head.starts_with("GET ") { Then::Next } else { Then::Read };
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {FILE_BYTES}\r\n\r\n");
     ([head.into_bytes(), vec![b'x'; FILE_BYTES]].concat(), then, false)
@@ -55,8 +55,8 @@ fn field<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     fields.find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
 }
 
-/// The answer that opens a WebSocket (RFC 6455, 1.3). It is written here again, because a server must not be tested with its own
-/// handshake.
+/// The answer that opens a WebSocket (RFC 6455, 1.3). It is implemented again here, because a server must not be tested with its
+/// own handshake.
 fn switching(key: &str) -> Vec<u8> {
     let known = format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
     let accept = encode_block(&sha1(known.as_bytes()));
@@ -67,12 +67,12 @@ fn switching(key: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Bytes that are not a frame: their reserved bits and type are unknown, and their length is not a number (RFC 6455, 5.2).
+/// Bytes that are not a frame: their reserved bits and type are unknown, and their length is invalid (RFC 6455, 5.2).
 pub(crate) fn garbage() -> Vec<u8> {
     vec![0xff; GARBAGE_BYTES]
 }
 
-/// The WebSocket that a connection of HTTP/1.1 can have. It sends garbage if it `babbles`.
+/// The single WebSocket of an HTTP/1.1 connection. It sends garbage if it `babbles`.
 pub(crate) fn over_http_1(asked: Asked<'_>, babbles: bool) -> Repeating {
     let Asked { authority, path } = asked;
     let first = format!(
@@ -83,7 +83,7 @@ pub(crate) fn over_http_1(asked: Asked<'_>, babbles: bool) -> Repeating {
     tunnels(HTTP_1, first.into_bytes(), again)
 }
 
-/// This number on one connection of HTTP/2 (RFC 8441, 4).
+/// This number of WebSockets on one HTTP/2 connection (RFC 8441, 4).
 pub(crate) fn over_http_2(asked: Asked<'_>, count: u32, babbles: bool) -> Repeating {
     let connect = [
         text(&[0x02], "CONNECT"),

@@ -4,7 +4,7 @@ use super::{Script, open_requests};
 use crate::client_connection::ClientConnection;
 use std::time::Duration;
 
-/// One after another, as long as the attack lasts.
+/// One after another, during the attack.
 pub(crate) struct Wandering(pub(crate) String);
 
 impl Script for Wandering {
@@ -28,7 +28,7 @@ impl Script for Wandering {
     }
 }
 
-/// The same, but the client stays, and somebody else sends on what it sent.
+/// The same, but the client keeps its address, and its datagrams are forwarded from another one.
 pub(crate) struct SentOn(pub(crate) Wandering);
 
 impl Script for SentOn {

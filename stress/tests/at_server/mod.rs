@@ -35,8 +35,8 @@ pub(crate) fn at_server<T>(site: RuledSite, visit: impl FnOnce(SocketAddr) -> T)
     found
 }
 
-/// What `visit` finds at a server, its first address, before a backend that is to listen at the second one, to which the server
-/// takes WebSockets or not.
+/// What `visit` finds at a server, its first address, before a backend that should listen at the second one, with or without
+/// WebSockets on the server.
 pub(crate) fn at_proxy<T>(websockets: bool, visit: impl FnOnce(SocketAddr, SocketAddr) -> T) -> T {
     let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port");
     let address: Address = format!("http://{free}").parse().expect("an address");

@@ -1,6 +1,6 @@
-//! Whatever a client sends, in whatever packets and from whatever addresses, the server does not panic, and keeps nothing
-//! of it. Client and server do their handshake over QUIC, in virtual time.
-//! Input: the first byte is the scheme; then steps of two bytes (what, a number), some with bytes of their own.
+//! Whatever a client sends, in any packets and from any addresses, the server does not panic, and stores none of it
+//! permanently. Client and server perform a QUIC handshake in virtual time. Input: the first byte is the scheme; then
+//! steps of two bytes (what, a number), some with bytes of their own.
 
 use connection::{ClientConfig, Endpoint, Path, Transmit, Verify};
 use http3::{Code, StreamId};
@@ -23,7 +23,7 @@ static IDENTITY: LazyLock<Identity> =
 ///
 /// # Panics
 ///
-/// If the server keeps anything of it.
+/// Panics if the server stores any of it permanently.
 pub fn play(data: &[u8]) {
     let Some((scheme, mut steps)) = data.split_first() else { return };
     let scheme = SCHEMES[usize::from(*scheme) % SCHEMES.len()];
@@ -123,7 +123,7 @@ impl Endpoint for Client {
     }
 
     fn receive(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
-        // A client does not notice that its address has changed on the way.
+        // A client does not notice that its address has changed in transit.
         self.bare.receive(datagram, Path { local: self.bare.local_addr(), ..path }, now);
     }
 

@@ -1,5 +1,5 @@
-//! The frames of one request stream mean the same whole and cut into pieces.
-//! Input: the length of each piece is the first byte plus one; the rest is the stream.
+//! The frames of one request stream mean the same whole and in pieces. Input: the length of each
+//! piece is the first byte plus one; the rest is the stream.
 
 use http3::{Error, Event, Limits, Role, Session, Settings, StreamId};
 
@@ -9,7 +9,7 @@ const STREAM: StreamId = StreamId(0);
 ///
 /// # Panics
 ///
-/// If the frames mean something else in pieces.
+/// Panics if the frames mean something else in pieces.
 pub fn play(data: &[u8]) {
     let Some((piece_bytes, stream)) = data.split_first() else { return };
     for role in [Role::Client, Role::Server] {

@@ -1,5 +1,5 @@
-//! Trailer fields on their way through the gateway, and the handshake of a WebSocket with a backend.
-//! Input: the first 16 bytes are the key of the handshake; the rest are lines, each a name, a colon and a value.
+//! Trailer fields that pass through the gateway, and the handshake of a WebSocket with a backend. Input: the first 16 bytes are
+//! the key of the handshake; the rest are lines, each with a name, a colon and a value.
 
 use gateway::upstream::readers::{
     Handshake, WEBSOCKET, accept, from_http3, has_member, of_request, of_response, to_http3,
@@ -13,7 +13,7 @@ use hyper::header::{
 ///
 /// # Panics
 ///
-/// If trailer fields go on that must not, or change on their way; or if a tunnel opens that must not, or does not open that must.
+/// Panics if forbidden trailer fields pass, or fields change in transit; or if a tunnel opens or fails to open against the rules.
 pub fn play(data: &[u8]) {
     let (start, lines) = data.split_at(data.len().min(16));
     let mut key = [0; 16];
@@ -33,7 +33,7 @@ fn headers(lines: &[u8]) -> Vec<Header> {
     lines.split(|it| *it == b'\n').filter_map(header).collect()
 }
 
-/// Fields that a recipient must not find behind a body, for each reason one (RFC 9110, 6.5.1).
+/// Fields that must not follow a body, one for each reason (RFC 9110, 6.5.1).
 const NEVER: [&str; 6] =
     ["content-length", "transfer-encoding", "host", "authorization", "cache-control", "connection"];
 
@@ -47,7 +47,7 @@ fn trail(fields: &HeaderMap) {
         }
         assert_eq!(&from_http3(&to_http3(kept).collect::<Vec<_>>()), kept);
     }
-    // Another gateway passes on what this one did.
+    // A second gateway passes on the same.
     assert_eq!(asked.as_ref().and_then(of_request), asked);
     assert_eq!(answered.as_ref().and_then(of_response), answered);
 }

@@ -1,5 +1,6 @@
-//! The checks of the fuzzers, a module each. Fuzzers in `fuzz/` search inputs by what code they reach; they need a
-//! nightly compiler. The tests here need none: they play kept inputs that a fuzzer found, and changed copies of these.
+//! The checks of the fuzzers, a module for each. Fuzzers in `fuzz/` search for inputs by code coverage; they need a
+//! nightly compiler. The tests here need none: they play stored inputs that a fuzzer found, and mutated copies of
+//! these.
 
 pub mod connection;
 pub mod frame;
@@ -15,12 +16,13 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use std::path::Path;
 
-    /// With this variable a test plays as many inputs as a core plays in about twenty seconds; without it, in three.
+    /// With this variable, a test plays as many inputs as a core handles in about twenty seconds; without it, in
+    /// three.
     const LONG: &str = "UTMOST_FUZZ_LONG";
     /// The longest input that changes make.
     const BYTES_MAX: usize = 4096;
 
-    /// Plays the kept inputs of a target, and a part of `cases` changed ones, all of which would take a minute.
+    /// Plays the stored inputs of a target, and a part of `cases` mutated ones, all of which would take a minute.
     fn survives(name: &str, play: fn(&[u8]), cases: usize) {
         let kept = kept(name);
         let cases = if std::env::var_os(LONG).is_some() { cases / 3 } else { cases / 20 };
@@ -32,7 +34,7 @@ mod tests {
         }
     }
 
-    /// The files of a target's folder, in the order of their names.
+    /// The files of a target's folder, sorted by name.
     fn kept(name: &str) -> Vec<Vec<u8>> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs").join(name);
         let files =
@@ -43,7 +45,7 @@ mod tests {
         files.iter().map(|it| std::fs::read(it).expect("a file")).collect()
     }
 
-    /// A kept input with up to eight changes.
+    /// A stored input with up to eight changes.
     fn changed(kept: &[Vec<u8>], chance: &mut ChaCha8Rng) -> Vec<u8> {
         let mut input = kept.choose(chance).cloned().unwrap_or_default();
         for _ in 0..chance.random_range(1..=8) {

@@ -1,6 +1,6 @@
-//! Any bytes are a MIGRATE frame or an error, and a continuation's header, the beginning of one or an error. Frames
-//! from a peer that keeps no rule never take either end past the bytes that were sent.
-//! Input: frames of 30 bytes; the last byte of each says how many bytes were sent before it.
+//! Any bytes parse as a MIGRATE frame or an error, and as a continuation's header, its beginning, or an error.
+//! Frames from a peer that violates all rules never move either end beyond the bytes that were sent. Input: frames
+//! of 30 bytes; the last byte of each is the number of bytes sent before it.
 
 use http3::StreamId;
 use migration::{Continuation, Destination, Migrate, Name, Receiving, Secret, Sending, Subject};
@@ -10,7 +10,7 @@ use std::time::Instant;
 ///
 /// # Panics
 ///
-/// If an end goes past what was sent.
+/// Panics if an end moves beyond the sent bytes.
 pub fn play(data: &[u8]) {
     if let Ok(Some((header, read))) = Continuation::parse(data) {
         let bytes = header.to_bytes().split_off(4);

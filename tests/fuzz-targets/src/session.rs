@@ -1,5 +1,6 @@
-//! Any calls of a session that offers every extension are answered, and it puts out no more than it took in.
-//! Input: the first byte is the role; then calls of three bytes (what, stream, length) and their bytes.
+//! Any calls of a session that offers every extension are handled, and its output is no larger than its
+//! input. Input: the first byte is the role; then calls of three bytes (what, stream, length) with their
+//! bytes.
 
 use http3::{Event, Extension, Limits, Role, Session, Settings, StreamId};
 
@@ -7,7 +8,7 @@ use http3::{Event, Extension, Limits, Role, Session, Settings, StreamId};
 ///
 /// # Panics
 ///
-/// If it puts out more than it took in.
+/// Panics if its output is larger than its input.
 pub fn play(data: &[u8]) {
     let Some((role, mut calls)) = data.split_first() else { return };
     let role = if role % 2 == 0 { Role::Client } else { Role::Server };

@@ -1,10 +1,9 @@
 //! Pages that are hard for one scheme: a seeded, bounded search on [`ideal`].
 //!
-//! It begins with a page and changes one thing at a time: the size of a resource, the order of two
-//! references in the document, the kind of a script, the share of the page that lies in one resource. A
-//! change stays if the scheme then does worse, by its ATF index against the lowest index of the other
-//! schemes of the paper. The page stays one that could be: what is critical and above the fold follows
-//! from what resources are, as on imported pages.
+//! It begins with a page and makes one change at a time: to the size of a resource, the order of two references in the
+//! document, the kind of a script, or the share of the page in one resource. It keeps a change if the scheme then does
+//! worse: its ATF index divided by the lowest index of the paper's other schemes. Pages stay plausible: which resources
+//! are critical and above the fold follows from their kinds, as on imported pages.
 
 use corpus::page::{Event, Script};
 use corpus::{Page, generate};
@@ -16,9 +15,9 @@ use rand_chacha::ChaCha8Rng;
 use schedulers::{Kind, Scheme, paper_schemes};
 use std::sync::Arc;
 
-/// Largest page of the search in bytes: loads of it take about a millisecond.
+/// The largest page of the search in bytes: a load of it takes about a millisecond.
 pub(crate) const PAGE_BYTES_MAX: u64 = 400_000;
-/// Fewest resources of a page of the search: one of them is the document.
+/// The fewest resources of a page of the search, the document included.
 pub(crate) const RESOURCES_MIN: usize = 2;
 /// Most resources.
 pub(crate) const RESOURCES_MAX: usize = 24;
@@ -34,7 +33,7 @@ const RESOURCE_BYTES: std::ops::RangeInclusive<u64> = 400..=300_000;
 pub(crate) struct Adversary {
     /// The page.
     pub(crate) page: Page,
-    /// How many times the lowest ATF index of another scheme the scheme's is.
+    /// The scheme's ATF index divided by the lowest index of another scheme.
     pub(crate) ratio: f64,
     /// The scheme with the lowest.
     pub(crate) best: String,
@@ -59,7 +58,7 @@ pub(crate) fn search(scheme: &Scheme, page: Page, seed: u64, network: &Network) 
     found
 }
 
-/// Not too large for the search, and something to see above the fold.
+/// Whether the page is small enough for the search, and has something above the fold.
 fn could_be(page: &Page) -> bool {
     let above_fold = page.resources.iter().filter(|it| it.above_fold);
     let above_fold_bytes: u64 = above_fold.map(|it| it.bytes).sum();
@@ -76,7 +75,7 @@ fn describe(found: &mut Adversary, scheme: &Scheme, seed: u64) {
     );
 }
 
-/// The scheme's index over the lowest of the others.
+/// The scheme's index divided by the lowest of the others.
 fn weigh(scheme: &Scheme, page: Page, network: &Network) -> Adversary {
     let page = Arc::new(page);
     let others = paper_schemes();
@@ -122,14 +121,14 @@ fn set_bytes(page: &mut Page, id: usize, bytes: u64) {
     let decoded = bytes * (before / it.bytes.max(1)).max(1);
     it.bytes = bytes;
     it.decoded_bytes = Some(decoded);
-    // Keeps the proportions of resources that refer to the rest.
+    // Keeps the proportions among resources that reference others.
     for referred in page.resources.iter_mut().filter(|other| other.trigger.of == id) {
         let byte = referred.trigger.byte;
         referred.trigger.byte = byte.map(|byte| (byte * decoded / before).min(decoded));
     }
 }
 
-/// Half of one resource's bytes go to another.
+/// Moves half of one resource's bytes to another.
 fn move_bytes(page: &mut Page, from: usize, to: usize) {
     let half = page.resources[from].bytes / 2;
     if from != to {
@@ -138,7 +137,7 @@ fn move_bytes(page: &mut Page, from: usize, to: usize) {
     }
 }
 
-/// Two references of the document change places.
+/// Swaps two references of the document.
 fn swap_places(page: &mut Page, one: usize, other: usize) {
     // Nothing changes places with itself.
     let Ok([one, other]) = page.resources.get_disjoint_mut([one, other]) else { return };
@@ -156,7 +155,7 @@ fn change_script(page: &mut Page, id: usize, kind: usize) {
     }
 }
 
-/// The values that follow from the rest, as on generated pages.
+/// Sets the values that follow from the rest, as on generated pages.
 fn set_roles(page: &mut Page) {
     for it in page.resources.iter_mut().skip(1) {
         let in_text = it.trigger.on == Event::Bytes;

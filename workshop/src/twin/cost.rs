@@ -1,6 +1,6 @@
 //! The cost of schemes' decisions, measured in one run.
 //!
-//! The schemes take turns, so that whatever else the machine does meets all of them.
+//! The schemes take turns, so that other load on the machine affects all of them.
 
 use lab::study::statistics::median;
 use schedulers::conformance::mixed;
@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// Open responses, all of them ready.
 pub(super) const STREAMS: usize = 100;
-/// Turns of each scheme; the median counts.
+/// Turns of each scheme; the median is reported.
 pub(super) const ROUNDS: usize = 31;
 /// Decisions of a turn.
 const DECISIONS: u32 = 2000;
@@ -25,7 +25,7 @@ pub(super) struct Cost {
     pub(super) scheme: String,
     /// A decision, in ns: `pick` and `sent` for one packet.
     pub(super) decision_ns: f64,
-    /// A response, in ns: it opens, gets ready and closes.
+    /// A response, in ns: it opens, becomes ready and closes.
     pub(super) response_ns: f64,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn measure(schemes: &[&Scheme]) -> Vec<Cost> {
         .collect()
 }
 
-/// A scheduler with [`STREAMS`] ready responses that never end, each of which has had its turn.
+/// A scheduler with [`STREAMS`] ready responses that never end, after each has had its turn.
 fn opened(scheme: &Scheme) -> Scheduler {
     let mut scheduler = Scheduler::new(scheme);
     open(&mut scheduler);

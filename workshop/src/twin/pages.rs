@@ -5,7 +5,7 @@ use lab::network::Network;
 use schedulers::Scheme;
 use std::sync::Arc;
 
-/// The first bundled page on which two schemes send a packet at another time, on engine `ideal` and network `paper`.
+/// The first bundled page on which two schemes differ in the time of a packet, on engine `ideal` and network `paper`.
 pub(super) fn differing_page(one: &Scheme, other: &Scheme) -> Option<&'static str> {
     let paper = Network::find("paper").ok()?;
     corpus::bundled_names().into_iter().find(|name| {
@@ -19,8 +19,8 @@ pub(super) fn differing_page(one: &Scheme, other: &Scheme) -> Option<&'static st
     })
 }
 
-/// The scheme files in `examples/schemes` give the orders of the schemes that they are written after: on every bundled page,
-/// and in every scenario of the fixtures, if they are installed.
+/// The scheme files in `examples/schemes` give the same orders as their built-in twins: on every bundled page, and in every
+/// fixture scenario, if installed.
 #[cfg(test)]
 mod tests {
     use super::differing_page;
@@ -30,7 +30,7 @@ mod tests {
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
-    /// The examples that have a twin, each with it.
+    /// The examples with their twins.
     fn twins() -> Vec<(Scheme, Scheme)> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/schemes");
         let paths = std::fs::read_dir(folder).expect("a folder");

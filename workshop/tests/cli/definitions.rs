@@ -1,5 +1,5 @@
-//! What a row of `results/` means does not move: `results/definitions.json` keeps each definition with its history, and
-//! each change has an entry in `results/README.md`.
+//! The meaning of a row of `results/` does not change: `results/definitions.json` keeps each definition with its
+//! history, and each change has an entry in `results/README.md`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,17 +8,17 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// By experiment and row, the definitions from the oldest to the one that holds.
+/// By experiment and row, the definitions from the oldest to the present one.
 type Definitions = BTreeMap<String, BTreeMap<String, Vec<Definition>>>;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Definition {
-    /// The day from which it held.
+    /// The day from which it applied.
     since: String,
     /// The quantity, the published value and the conditions; null: the row was removed.
     text: Option<String>,
-    /// The heading in `results/README.md` that says why, for all but the first.
+    /// The heading in `results/README.md` that explains the change, for all but the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     change: Option<String>,
 }
@@ -38,7 +38,7 @@ fn definitions() -> Definitions {
     serde_json::from_str(&kept("definitions.json")).expect("results/definitions.json")
 }
 
-/// What the kept results say now. Another test keeps these as the program makes them.
+/// The present contents of the kept results. Another test keeps these as the program makes them.
 fn of_results() -> Definitions {
     let experiments = reproduce::EXPERIMENTS.iter().map(|it| {
         let made: Value = serde_json::from_str(&kept(&format!("{}.json", it.name))).expect("JSON");
@@ -76,7 +76,7 @@ fn pages(made: &Value) -> Option<String> {
     (!names.is_empty()).then(|| format!("pages: {}", names.join(", ")))
 }
 
-/// One line a row, so that a change is a line of a diff.
+/// One line per row, so that a change is a line of a diff.
 fn written(definitions: &Definitions) -> String {
     let experiments = definitions.iter().map(|(name, rows)| {
         let rows = rows.iter().map(|(id, all)| {

@@ -20,5 +20,5 @@ const NAME: &str = "utmost-workshop";
 const PROGRAM: &str = env!("CARGO_BIN_EXE_utmost-workshop");
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// What the program can be asked for.
+/// The commands of the program.
 const COMMANDS: &[&str] = &["reproduce", "stress", "adversary", "twin"];

@@ -1,17 +1,17 @@
-//! What `results/` keeps is what the program makes.
+//! `results/` holds what the program makes.
 
 use crate::utmost;
 use serde_json::Value;
 use std::path::Path;
 
-/// Everything but where it comes from; as text, so that a digit is a difference.
+/// Everything except the provenance; as text, so that every digit counts.
 fn without_provenance(mut reproduction: Value) -> String {
     reproduction["provenance"] = Value::Null;
     serde_json::to_string_pretty(&reproduction).expect("JSON")
 }
 
-/// The experiments that take fewer loads a row here than what is kept. On engine `stack` loads with different seeds differ
-/// a little.
+/// The experiments that take fewer loads per row here than in the kept results. On engine `stack` loads with different
+/// seeds differ a little.
 const FEWER_LOADS: [&str; 5] =
     ["nginx-push", "notsent-lowat", "push-rules", "push-orders", "push-caches"];
 
@@ -57,7 +57,7 @@ fn assert_alike(name: &str, made: Value, kept: Value) {
 /// The experiments of which a test of their own makes a part again, because the whole takes minutes.
 const IN_PART: [&str; 1] = ["loss"];
 
-/// Makes the others again, into `folder`, with few loads where results differ in any case; what it printed.
+/// Makes the others again, into `folder`, with few loads where results differ in any case. Returns the output.
 fn reproduced(folder: &Path) -> Vec<Value> {
     let folder = folder.to_str().expect("UTF-8");
     let names = ::reproduce::EXPERIMENTS.iter().map(|it| it.name);

@@ -1,6 +1,6 @@
 //! `docs/sources.md`: what the five sources have, row by row, what holds of it here, and what shows that.
 //!
-//! `results/sources.txt` says what shows each of them. Whether it holds follows from the kept results.
+//! `results/sources.txt` names what shows each of them. Whether it holds follows from the kept results.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -167,13 +167,14 @@ impl Holds {
     }
 }
 
-/// What a row is judged by: the source, or else a model of it, or else a requirement of ours.
+/// The standard by which a row is judged: the source, otherwise our model of it, otherwise our own
+/// requirement.
 fn verdict(row: &Value) -> Option<&Value> {
     let kinds = ["source", "model", "requirement"].into_iter();
     kinds.map(|it| &row["verdicts"][it]).find(|it| !it.is_null())
 }
 
-/// Whether a name is that of a pattern, in which each `*` stands for any letters.
+/// Whether a name matches a pattern, in which each `*` stands for any letters.
 fn is_like(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,
@@ -244,7 +245,7 @@ fn tables(sources: &[(&str, Vec<Atom<'_>>)], evidence: &Evidence) -> String {
     text
 }
 
-/// The file with `made` in place of what was made before.
+/// The file with `made` in place of the earlier generated part.
 fn with(file: &str, made: &str) -> String {
     let intact = text(file);
     let (before, rest) = intact.split_once(MADE).expect("where the made part begins");

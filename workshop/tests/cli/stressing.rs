@@ -67,5 +67,5 @@ fn a_soak_is_as_its_schema_says() {
 fn an_attack_on_websockets_without_a_backend_is_refused() {
     let output = utmost(&["stress", "127.0.0.1:1", "--attacks", "tunnels-idle"]).output();
     let message = only_line(&output.expect("the program runs"), 2);
-    assert!(message.contains("tunnels-idle: needs a backend that takes part; give --backend"));
+    assert!(message.contains("tunnels-idle: needs a backend that participates; give --backend"));
 }

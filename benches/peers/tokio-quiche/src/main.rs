@@ -1,5 +1,5 @@
 //! An HTTP/3 server on tokio-quiche, like its example `async_http3_server`, but for the files of one directory, which
-//! it keeps in memory. Like the example it takes no notice of priorities.
+//! it keeps in memory. Like the example, it ignores priorities.
 //!
 //! ```text
 //! tokio-quiche-peer serve --listen ADDR --root DIR --cert FILE --key FILE [--streams N]
@@ -23,7 +23,7 @@ use tokio_quiche::quiche::h3::{Header, NameValue};
 use tokio_quiche::settings::{CertificateKind, Hooks, QuicSettings, TlsCertificatePaths};
 use tokio_quiche::{ConnectionParams, ServerH3Driver, listen};
 
-/// Whatever goes wrong ends the program, so nothing needs to tell errors apart.
+/// Any error ends the program, so errors need no distinct types.
 type AnyError = Box<dyn Error + Send + Sync>;
 
 /// Bodies by path.
@@ -39,7 +39,7 @@ async fn main() -> Result<(), AnyError> {
     let socket = UdpSocket::bind(option("--listen")?).await?;
     let address = socket.local_addr()?;
     let mut settings = QuicSettings::default();
-    // The other servers do not ask for a proof of the address either.
+    // The other servers do not verify addresses either.
     settings.disable_client_ip_validation = true;
     if let Ok(streams) = option("--streams") {
         settings.initial_max_streams_bidi = streams.parse()?;
@@ -81,7 +81,7 @@ async fn serve(events: &mut ServerEventStream, files: Files) {
     }
 }
 
-/// `None` if the client has gone.
+/// `None` if the client has disconnected.
 async fn answer(request: IncomingH3Headers, body: Option<Bytes>) -> Option<()> {
     let mut stream = request.send;
     let Some(mut body) = body else {

@@ -1,4 +1,4 @@
-//! When the user sees what, on small pages.
+//! When visible changes happen, on small pages.
 
 use super::{Bytes, Done, Net, none, page};
 use crate::playback::Playback;
@@ -7,8 +7,8 @@ use schedulers::Milestone;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The milestones of a page whose network does `events` (at milliseconds): `first_render@46`, a region with its weight.
-/// What is rendered at 30 is seen at 46.7.
+/// The milestones of a page with these network `events` (at milliseconds): `first_render@46`, a region with its weight.
+/// A rendering at 30 is seen at 46.7.
 fn milestones(page: &Arc<Page>, events: &[(f64, Net)]) -> String {
     let mut playback = Playback::new(Arc::clone(page));
     playback.start(0);

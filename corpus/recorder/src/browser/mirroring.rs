@@ -1,4 +1,4 @@
-//! Loads a page of the web once and hands back every response, for a [`crate::mirror::Mirror`].
+//! Loads a page of the web once and returns every response, for a [`crate::mirror::Mirror`].
 
 use super::{Chromium, Quiet, Trouble, call, listen, set_viewport, wait};
 use crate::error::RecordError;
@@ -15,15 +15,15 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// After the last response a page is held to be silent for good.
+/// After this long without a response, a page counts as finished.
 const SILENCE: Duration = Duration::from_millis(1500);
 
 /// How a server of the web is reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trust {
-    /// The pin of a certificate that no authority signed: a test server's.
+    /// The pin of a certificate that no authority has signed, such as a test server's.
     pub pin: Option<String>,
-    /// Over HTTP/3 only: of a server that does not listen on TCP.
+    /// HTTP/3 only: for a server that does not listen on TCP.
     pub http3: bool,
 }
 
@@ -41,7 +41,8 @@ struct Asked {
 }
 
 impl Chromium {
-    /// Starts a browser that reaches the web. It runs in its sandbox, but for root, who has none.
+    /// Starts a browser that can reach the web. It runs in its sandbox, except as root, where Chromium
+    /// has none.
     pub fn for_mirroring(trust: &Trust) -> Result<Self, RecordError> {
         let root = std::fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0);
         let pin =
@@ -53,15 +54,14 @@ impl Chromium {
         Self::with(!root, &arguments)
     }
 
-    /// All requests of a page while it loads, in order, with their results; bodies are only of the
-    /// page's own host.
+    /// All requests of a page load, in order, with their results; only the page's own host has bodies.
     pub fn answers(&self, url: &str) -> Result<Vec<Answer>, RecordError> {
         let answers = self.in_new_window(|tab| answers(tab, url))?;
         answers.ok_or_else(|| RecordError::never_silent(&format!("{url}:")))
     }
 }
 
-/// None: it did not finish in time.
+/// `None`: it did not finish before the deadline.
 fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
     set_viewport(tab)?;
     let log = Arc::new(Mutex::new(Log::default()));
@@ -75,7 +75,7 @@ fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
     if let Some(error) = error {
         let log = locked(&log);
         let answers: Vec<Answer> = log.asked.iter().map(|it| it.answer.clone()).collect();
-        // A browser does not accept every answer as a page; the mirror explains that better.
+        // A browser does not accept every answer as a page; the mirror explains the reason better.
         let answered = answers.iter().any(|it| it.status.is_some());
         return if answered { Ok(Some(answers)) } else { Err(format!("{url}: {error}").into()) };
     }
@@ -126,7 +126,7 @@ impl Log {
     }
 
     fn ask(&mut self, id: String, request: &Network::Request) {
-        // Data URLs and the like are asked of nobody.
+        // Data URLs and the like are not sent to a server.
         if !request.url.starts_with("http") {
             return;
         }
@@ -153,8 +153,8 @@ impl Log {
     }
 }
 
-/// The decoded body of a response, and whether it is text, which is UTF-8 then; none: the browser kept
-/// none.
+/// The decoded body of a response, and whether it is text (in UTF-8); `None` if the browser kept no
+/// body.
 fn body(tab: &Tab, id: &str) -> Option<(Vec<u8>, bool)> {
     let got = tab.call_method(Network::GetResponseBody { request_id: id.to_owned() }).ok()?;
     if got.base_64_encoded {

@@ -1,4 +1,4 @@
-//! Loads a page once, as a user would, and hands back its requests by the log of `DevTools`.
+//! Loads a page once, as a user would, and returns its requests from the `DevTools` log.
 
 use super::{
     Chromium, Quiet, REPORT, Trouble, call, end_trace, evaluated, listen, set_viewport,
@@ -17,23 +17,23 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A load, and what the browser said of it.
+/// A load, with the browser's observations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Visited {
-    /// The requests, in the order in which they were made.
+    /// The requests, in order.
     pub fetches: Vec<Fetch>,
     /// The report of `report.js`.
     pub report: String,
-    /// Pictures of the window; empty where none are taken.
+    /// Pictures of the window; empty if none were taken.
     pub film: Vec<Picture>,
 }
 
 /// A picture of the window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Picture {
-    /// When it was taken, in milliseconds on the clock of the requests.
+    /// When it was taken, in milliseconds on the requests' clock.
     pub time_ms: f64,
-    /// How much of the last picture it shows, from 0 to 1.
+    /// The share of the last picture that it shows, from 0 to 1.
     pub completeness: f64,
     /// JPEG in base64, as DevTools writes it.
     pub jpeg_base64: String,
@@ -48,8 +48,8 @@ struct Log {
 }
 
 impl Chromium {
-    /// Loads a page in a window that shares nothing with earlier ones, until its load event has fired and nothing has been under way
-    /// for `silence`. Nothing is traced, because that takes time.
+    /// Loads a page in a window that shares no state with earlier ones, until its load event has fired and nothing has been in
+    /// progress for `silence`. Does not trace, because that takes time.
     pub fn visit(&self, url: &str, silence: Duration) -> Result<Visited, RecordError> {
         self.in_new_window(|tab| visit(tab, url, silence))
     }
@@ -73,7 +73,7 @@ impl Chromium {
 
 /// The category of pictures in a trace.
 const PICTURES: &str = "disabled-by-default-devtools.screenshot";
-/// Says how much of the last picture each shows.
+/// The script that computes how much of the last picture each one shows.
 const PROGRESS: &str = include_str!("progress.js");
 
 fn pictures(trace: &[Value]) -> Vec<Picture> {
@@ -109,7 +109,7 @@ fn visit(tab: &Tab, url: &str, silence: Duration) -> Result<Visited, Trouble> {
         waiting: &|| !locked(&log).open.is_empty(),
         after: silence,
     };
-    // A load that does not end in time shows in its log.
+    // The log shows a load that does not end before the deadline.
     wait(&quiet, &loaded);
     let report = evaluated(tab, REPORT)?;
     let log = std::mem::take(&mut locked(&log).events);
@@ -122,7 +122,7 @@ impl Log {
     fn note(&mut self, event: &Event) {
         match event {
             Event::NetworkRequestWillBeSent(it) => {
-                // Data URLs and the like are asked of nobody.
+                // Data URLs and the like are not sent to a server.
                 if !it.params.request.url.starts_with("http") {
                     return;
                 }

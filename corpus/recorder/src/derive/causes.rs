@@ -1,8 +1,8 @@
-//! The cause of each discovery: the simplest of the hypotheses that predict the recordings best.
+//! Finds the cause of each discovery: the simplest of the hypotheses that predict the recordings best.
 //!
-//! A hypothesis is an event, and resources that must be applied as well. Under each setting it says when
-//! the resource could be discovered at the earliest; what remains must be the same time, the delay, under
-//! all of them. Coincidences of one recording fail under another.
+//! A hypothesis is an event, and resources that must also be applied. For each setting it gives the earliest
+//! possible discovery; the remaining time, the delay, must be the same under all settings. Coincidences of one
+//! recording fail under another.
 
 use super::replay::Moments;
 use super::roles::{last_part, offset, reference};
@@ -14,15 +14,15 @@ use corpus::page::{Event, Script, Trigger};
 use lab::study::statistics::median;
 use schedulers::Kind;
 
-/// An event later than a discovery by more than this did not cause it.
+/// An event that is later than a discovery by more than this did not cause it.
 const SLACK_MS: f64 = 12.0;
-/// The least gain of a prerequisite, in milliseconds of mean error: of code, and of anything else.
+/// The minimum gain of a prerequisite, in milliseconds of mean error: for code, and for anything else.
 const CODE_GAIN_MS: f64 = 3.0;
 const OTHER_GAIN_MS: f64 = 12.0;
-/// Least part of the error that a prerequisite must take away.
+/// The minimum share of the error that a prerequisite must remove.
 const GAIN_SHARE: f64 = 0.15;
 
-/// An event and how natural it is, in milliseconds of error that it must be better by.
+/// An event, and its handicap: the milliseconds of error by which it must be better.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Candidate {
     on: Event,
@@ -111,8 +111,8 @@ impl Search<'_> {
         events.into_iter().chain(bytes).collect()
     }
 
-    /// Candidates for a request of a script, or of unknown cause: the scripts of its stack, the one before which the
-    /// parser stands, other scripts, earlier arrivals, and the events of the page.
+    /// Candidates for a request of a script, or of unknown cause: the scripts on its stack, the script that blocks
+    /// the parser, other scripts, earlier arrivals, and the events of the page.
     fn of_scripts(&self, id: usize) -> Vec<Candidate> {
         let by = &self.fetches[id].initiator;
         let events = [(Event::Dcl, 1.0), (Event::Load, 1.0), (Event::StyleApplied, 6.0)];
@@ -126,7 +126,7 @@ impl Search<'_> {
                 Some(current) if current == script => 1.0,
                 _ => 4.0,
             };
-            // A discovery after the script's end is tied to the end, even if both fit as well.
+            // A discovery after the script's end is attributed to the end, even if both fit equally well.
             candidates.push(Candidate::new(Event::Exec, script, handicap_ms + 0.5));
             candidates.push(Candidate::new(Event::Timer, script, handicap_ms));
         }
@@ -140,7 +140,7 @@ impl Search<'_> {
         candidates
     }
 
-    /// The last script before the parser's place that it waited for.
+    /// The last script before the parser's place for which it waited.
     fn current_script(&self, id: usize) -> Option<usize> {
         let by = &self.fetches[id].initiator;
         let (line, column) = by.place.filter(|_| by.kind == "parser")?;
@@ -153,14 +153,14 @@ impl Search<'_> {
             .map(|(_, script)| script)
     }
 
-    /// Resources of a sort that were discovered before `id` under every setting, the latest first.
+    /// Resources that satisfy `sort` and were discovered before `id` under every setting, the latest first.
     fn earlier(&self, id: usize, sort: impl Fn(&PageResource) -> bool) -> Vec<usize> {
         let others = (1..self.resources.len()).rev();
         let of_sort = others.filter(|&it| it != id && sort(&self.resources[it]));
         of_sort.filter(|&it| self.is_earlier(it, id)).take(TRIED_MAX).collect()
     }
 
-    /// Settings under which one of the two was not loaded do not say.
+    /// Ignores settings under which one of the two was not loaded.
     fn is_earlier(&self, other: usize, id: usize) -> bool {
         let mut times = self.table.columns.iter().map(|it| it.times[other].zip(it.times[id]));
         times.all(|both| both.is_none_or(|(other, own)| other.discovered_ms < own.discovered_ms))
@@ -170,7 +170,7 @@ impl Search<'_> {
         self.fetches.iter().position(|it| it.path == path)
     }
 
-    /// Where the document names the last part of a path.
+    /// The byte at which the document mentions the last part of a path.
     fn mentioned(&self, path: &str) -> Option<u64> {
         let name = Some(last_part(path)).filter(|it| !it.is_empty())?;
         self.first.document.find(name).map(|it| (it + name.len()) as u64)
@@ -223,7 +223,7 @@ impl Search<'_> {
         Some(fit)
     }
 
-    /// Resources that were applied before `id` was discovered, under all settings, with the times.
+    /// Resources that were applied before the discovery of `id` under all settings, with the times.
     fn possible_needs(&self, id: usize, rows: &[(usize, f64, f64)]) -> Vec<(usize, Vec<f64>)> {
         (1..self.resources.len())
             .filter(|&it| it != id)
@@ -240,7 +240,7 @@ impl Search<'_> {
     }
 }
 
-/// The delay that fits best, and the mean error that it leaves.
+/// The delay that fits best, and its mean error.
 fn judge(discovered: &[f64], met: &[f64]) -> (f64, f64) {
     let rests: Vec<f64> = discovered.iter().zip(met).map(|(a, b)| a - b).collect();
     let delay_ms = median(&rests).unwrap_or(0.0).max(0.0);

@@ -1,4 +1,4 @@
-//! From captures to a page: pure, and the same from the same captures.
+//! From captures to a page: a pure and deterministic function.
 
 mod causes;
 mod replay;
@@ -18,12 +18,12 @@ use std::sync::Arc;
 use table::Table;
 pub(crate) use table::without_numbers;
 
-/// A derived page, and what it leaves out.
+/// A derived page, and what it omits.
 #[derive(Debug, Clone)]
 pub struct Derived {
     /// The page.
     pub page: Page,
-    /// One line for each thing left out or assumed.
+    /// One line for each omission or assumption.
     pub notes: Vec<String>,
 }
 
@@ -41,13 +41,13 @@ pub struct Miss {
 }
 
 impl Miss {
-    /// The error in milliseconds. A resource that is never discovered is off by its whole time.
+    /// The error in milliseconds. For a resource that is never discovered, the error is its whole time.
     pub fn error_ms(&self) -> f64 {
         self.predicted_ms.map_or(self.seen_ms, |it| (it - self.seen_ms).abs())
     }
 }
 
-/// Derives the page that `captures` are of, and writes into it how well it predicts them.
+/// Derives the page from `captures`, and records in it how well it predicts them.
 pub fn derive(captures: &[Capture], label: &Label) -> Result<Derived, RecordError> {
     let first = captures.first().ok_or_else(|| RecordError::Source("no captures".into()))?;
     if captures.iter().any(|load| load.fetches.is_empty() || load.document_arrivals.is_empty()) {
@@ -55,7 +55,7 @@ pub fn derive(captures: &[Capture], label: &Label) -> Result<Derived, RecordErro
     }
     if let Some(other) = captures.iter().find(|one| one.fetches[0].path != first.fetches[0].path) {
         return Err(RecordError::Source(format!(
-            "captures of two pages, {} and {}; derive each by itself",
+            "captures of two pages, {} and {}; derive each separately",
             first.fetches[0].path, other.fetches[0].path
         )));
     }
@@ -63,7 +63,7 @@ pub fn derive(captures: &[Capture], label: &Label) -> Result<Derived, RecordErro
     let mut page = fitted(captures, &table, label);
     let problems = check(&page);
     if let Some(problem) = problems.first() {
-        return Err(RecordError::Page(format!("its trace is not sound: {problem}")));
+        return Err(RecordError::Page(format!("its trace is inconsistent: {problem}")));
     }
     page.source.recording = Some(Recording {
         browser: first.browser.clone(),
@@ -87,7 +87,7 @@ fn leave_one_out(captures: &[Capture], table: &Table, label: &Label) -> Vec<Miss
         .collect()
 }
 
-/// The errors of the page's playback if everything arrives as in `captures`.
+/// The errors of the page's playback with the arrivals of `captures`.
 pub fn judge(page: &Page, captures: &[Capture]) -> Vec<Miss> {
     let table = Table::new(captures);
     let rows: Vec<Option<usize>> = page
@@ -134,7 +134,7 @@ fn fitted(captures: &[Capture], table: &Table, label: &Label) -> Page {
         sha256: label.sha256.clone(),
         ..Source::new(SourceKind::Recorded, label.from.clone(), &label.licence)
     };
-    // The delays of the document's resources begin when the browser reads it.
+    // The delays of the document's resources count from when the browser reads it.
     let mut page = Page {
         viewport: first.viewport,
         ..Page::new(label.name.clone(), source, vec![Origin::own(HOST)], resources)
@@ -152,8 +152,8 @@ fn fitted(captures: &[Capture], table: &Table, label: &Label) -> Page {
     page
 }
 
-/// Hypotheses are judged one by one; together they may wait for each other. The later one of a circle
-/// then waits for its event alone, and if that is not enough, for the document.
+/// Breaks cycles. Each hypothesis is judged on its own, so together they may wait for each other. The later resource
+/// of a cycle then waits only for its event, and if that does not suffice, for the document.
 fn break_circles(page: &mut Page) {
     for id in (1..page.resources.len()).rev() {
         for step in 0..2 {
@@ -174,7 +174,7 @@ fn break_circles(page: &mut Page) {
     }
 }
 
-/// Marks the resources that lead to a visible image as above the fold: the stylesheets and scripts that it waits for.
+/// Marks the resources that lead to a visible image as above the fold: the stylesheets and scripts it waits for.
 fn mark_critical_path(resources: &mut [PageResource]) {
     let visible = resources.iter().filter(|it| it.kind == Kind::Image && it.above_fold);
     let mut open: Vec<usize> = visible.map(|it| it.id).collect();
@@ -202,7 +202,7 @@ fn notes(captures: &[Capture], table: &Table) -> Vec<String> {
     notes
 }
 
-/// The assumptions that are kept with the page; they do not name hosts.
+/// The assumptions to store with the page; they do not name hosts.
 fn assumptions(captures: &[Capture]) -> Vec<String> {
     let count = other_hosts(captures).len();
     let left_out = format!("what other hosts ({count}) serve is left out");

@@ -1,4 +1,4 @@
-//! The project's own playback, driven by the arrivals of a recording.
+//! Runs the project's own playback with the arrivals of a recording.
 
 use super::table::Column;
 use client::playback::Playback;
@@ -7,8 +7,7 @@ use corpus::{Page, PageResource};
 use schedulers::Kind;
 use std::sync::Arc;
 
-/// When each resource of `page` is discovered, in milliseconds, if everything arrives as it did under a
-/// setting; none: never.
+/// When each resource of `page` is discovered, in milliseconds, with the arrivals of a setting; `None` if never.
 pub(crate) fn replay(page: &Arc<Page>, column: &Column) -> Vec<Option<f64>> {
     let mut playback = Playback::new(Arc::clone(page));
     let arrivals = arrivals(page, column);
@@ -38,7 +37,7 @@ pub(crate) fn replay(page: &Arc<Page>, column: &Column) -> Vec<Option<f64>> {
 struct Arrival {
     at_us: u64,
     resource: usize,
-    /// Body bytes on the wire so far; none: all of it.
+    /// Body bytes on the wire so far; `None` if complete.
     bytes: Option<u64>,
 }
 
@@ -65,14 +64,14 @@ fn micros(ms: f64) -> u64 {
     (ms * 1000.0).round().clamp(0.0, 1e12) as u64
 }
 
-/// When what a trigger can wait for happens under one setting, as playback has it.
+/// The times under one setting, according to playback, of every event that a trigger can wait for.
 #[derive(Debug, Clone)]
 pub(crate) struct Moments {
     /// By resource: complete and executed.
     pub(crate) applied_ms: Vec<Option<f64>>,
     /// By resource: complete.
     complete_ms: Vec<Option<f64>>,
-    /// The times of the events for which playback has a probe.
+    /// The times of the events with a probe.
     probed_ms: Vec<(Event, usize, Option<f64>)>,
     dom_ready_ms: Option<f64>,
     load_ms: Option<f64>,
@@ -81,7 +80,7 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// Replays `page`, whose triggers are not known yet. Everything else decides when a resource is applied.
+    /// Replays `page` before its triggers are known. The time when a resource is applied depends on everything else.
     pub(crate) fn new(page: &Page, column: &Column) -> Self {
         let count = page.resources.len();
         let (page, probes) = with_probes(page);
@@ -105,7 +104,7 @@ impl Moments {
         self.probed_ms.iter().find(|it| (it.0, it.1) == (on, of))?.2
     }
 
-    /// When the event of a trigger happens, without its needs and its delay.
+    /// The time of a trigger's event, without its needs and delay.
     pub(crate) fn event_ms(&self, on: Event, of: usize, byte: Option<u64>) -> Option<f64> {
         match on {
             Event::Nav => Some(0.0),
@@ -124,8 +123,8 @@ impl Moments {
     }
 }
 
-/// The page with a probe for each event: a resource that is discovered when the event happens. What the page asks for is
-/// known from the first byte on.
+/// The page with a probe for each event: a resource that is discovered when the event happens. The page's own resources
+/// are known from the first byte on.
 fn with_probes(page: &Page) -> (Page, Vec<(Event, usize)>) {
     let mut probes = vec![(Event::StyleApplied, 0), (Event::Dcl, 0)];
     for (id, it) in page.resources.iter().enumerate() {

@@ -9,10 +9,10 @@ use schedulers::{Kind, Priority};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Least share of the viewport that makes an image a hero.
+/// The minimum share of the viewport that makes an image a hero.
 const HERO_SHARE_MIN: f64 = 0.05;
 
-/// The resources of a table, in its order, and the fetch that stands for each.
+/// The resources of a table, in order, and the representative fetch of each.
 pub(crate) fn resources(captures: &[Capture], table: &Table) -> (Vec<PageResource>, Vec<Fetch>) {
     let mut samples: BTreeMap<Key, &Fetch> = BTreeMap::new();
     for capture in captures {
@@ -77,7 +77,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The largest contentful paint's image, or a large one. A background is none, unless it is both.
+    /// Whether it is the image of the largest contentful paint, or a large one. A background must be both.
     fn is_hero(&self, path: &str) -> bool {
         self.holds_for_most(|capture| {
             let is_largest = capture.largest_paint.as_deref() == Some(path);
@@ -89,7 +89,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Whether a visitor sees the image without scrolling, also as a background.
+    /// Whether a visitor sees the image without scrolling; backgrounds included.
     fn is_visible(&self, path: &str) -> bool {
         self.holds_for_most(|load| load.boxes.iter().any(|it| it.path == path && it.share > 0.0))
     }
@@ -124,7 +124,7 @@ pub(crate) fn url(key: &Key) -> String {
     }
 }
 
-/// The MIME type of a response. For an error, or if the browser used it as something else, the type of that use.
+/// The MIME type of a response. For an error, or if the browser used it as another type, the type of that use.
 fn mime(fetch: &Fetch) -> String {
     let used = match fetch.used_as.as_str() {
         "Document" => "text/html",
@@ -156,8 +156,8 @@ fn script(element: Option<&Element>, by_parser: bool, blocking: bool) -> Script 
     }
 }
 
-/// Stylesheets that block, and scripts, are evaluated in the order of the document: first those that its
-/// parser waits for, then the deferred ones. What a stylesheet imports has the turn of the stylesheet.
+/// Sets the order of evaluation. Blocking stylesheets and scripts are evaluated in document order: first those
+/// that its parser waits for, then deferred ones. Imports of a stylesheet have its turn.
 fn set_turns(resources: &mut [PageResource], fetches: &[Fetch], first: &Capture) {
     let mut turns: Vec<(bool, usize, usize)> = resources
         .iter()
@@ -183,8 +183,8 @@ fn set_turns(resources: &mut [PageResource], fetches: &[Fetch], first: &Capture)
     }
 }
 
-/// Where in the document the reference to a resource ends; none: it has another cause. While the
-/// document is parsed, browsers name the parser and its place for what scripts ask for as well.
+/// Where in the document the reference to a resource ends; `None` if it has another cause. While the document is
+/// parsed, browsers also name the parser and its place for requests of scripts.
 pub(crate) fn reference(fetch: &Fetch, first: &Capture) -> Option<usize> {
     let by = &fetch.initiator;
     let document = first.fetches.first().map(|it| it.path.as_str());
@@ -197,13 +197,13 @@ pub(crate) fn reference(fetch: &Fetch, first: &Capture) -> Option<usize> {
     first.document[start..end].contains(last_part(&fetch.path)).then_some(end)
 }
 
-/// The last part of a path that is not empty, without its query.
+/// The last non-empty part of a path, without its query.
 pub(crate) fn last_part(path: &str) -> &str {
     let path = path.split('?').next().unwrap_or_default();
     path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
 }
 
-/// Byte offset of a line and column (from 0, in UTF-16 units) of a text; none: beyond its end.
+/// Byte offset in a text of a line and column (from 0, in UTF-16 units); `None` beyond its end.
 pub(crate) fn offset(text: &str, line: u64, column: u64) -> Option<usize> {
     let mut start = 0;
     for _ in 0..line {

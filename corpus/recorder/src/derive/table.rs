@@ -1,13 +1,14 @@
-//! Several captures side by side: one row a resource, one column a setting, medians over its loads.
+//! Several captures side by side: one row for each resource, one column for each setting, with
+//! medians over its loads.
 
 use crate::capture::{Capture, Fetch};
 use lab::study::statistics::median;
 use std::collections::BTreeMap;
 
-/// Identifies a request across loads: by its path and its number among the requests for that path.
+/// Identifies a request across loads, by its path and its number among the requests for that path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
-    /// Path with query; long numbers in the query, which change from load to load, are zeros.
+    /// Path with query. Long numbers in the query, which change from load to load, become zeros.
     pub(crate) path: String,
     pub(crate) number: usize,
 }
@@ -34,7 +35,7 @@ pub(crate) struct Column {
 pub(crate) struct Table {
     pub(crate) keys: Vec<Key>,
     pub(crate) columns: Vec<Column>,
-    /// Paths that most loads did not request, and that are left out.
+    /// Paths that most loads did not request; they are omitted.
     pub(crate) rare: Vec<String>,
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn keys(capture: &Capture) -> Vec<Key> {
     keys.collect()
 }
 
-/// A query's long numbers are times of day, there to get past caches.
+/// Replaces a query's long numbers, which are times of day against caching.
 pub(crate) fn without_numbers(path: &str) -> String {
     let Some((plain, query)) = path.split_once('?') else { return path.to_owned() };
     let mut kept = format!("{plain}?");
@@ -68,8 +69,8 @@ pub(crate) fn without_numbers(path: &str) -> String {
 }
 
 impl Table {
-    /// Rows in order of discovery under the first setting. Requests that were not made in most of the
-    /// loads are left out.
+    /// Builds rows in order of discovery under the first setting. Omits requests that most loads did
+    /// not make.
     pub(crate) fn new(captures: &[Capture]) -> Self {
         let mut count: BTreeMap<Key, usize> = BTreeMap::new();
         for key in captures.iter().flat_map(keys) {
@@ -106,8 +107,8 @@ impl Table {
     }
 }
 
-/// Medians over the loads of one setting. The browser's start is not part of the page: loads
-/// are shifted so that the document begins to arrive at the same time.
+/// Medians over the loads of one setting. Shifts loads so that the document begins to arrive at the
+/// same time, because the browser's start is not part of the page.
 fn column(setting: &str, mut loads: Vec<&Capture>, order: &[Key]) -> Column {
     loads.sort_by(|a, b| begin_ms(a).total_cmp(&begin_ms(b)));
     let middle = loads[loads.len() / 2];
@@ -130,7 +131,7 @@ fn column(setting: &str, mut loads: Vec<&Capture>, order: &[Key]) -> Column {
     }
 }
 
-/// The median of the times that loads have, each with its shift.
+/// The median of the loads' times, each shifted.
 fn shifted_median(values: impl Iterator<Item = Option<f64>>, shifts: &[f64]) -> Option<f64> {
     let known = values.zip(shifts).filter_map(|(value, shift)| Some(value? + shift));
     median(&known.collect::<Vec<_>>())

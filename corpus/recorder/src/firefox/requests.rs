@@ -1,4 +1,4 @@
-//! Events of `WebDriver` `BiDi` (W3C, module network) as fetches of a recording.
+//! Converts events of `WebDriver` `BiDi` (W3C, module network) to fetches of a recording.
 
 use captures::{Fetch, text};
 use serde_json::Value;
@@ -27,13 +27,13 @@ impl Progress {
         }
     }
 
-    /// Whether the load event has fired and nothing is under way.
+    /// Whether the load event has fired and nothing is in progress.
     pub(super) fn is_idle(&self) -> bool {
         self.has_loaded && self.open.is_empty()
     }
 }
 
-/// The requests over the network, in the order in which they were made. Times are milliseconds of the browser's clock.
+/// The requests over the network, in order. Times are in milliseconds on the browser's clock.
 pub(super) fn fetches(events: &[Value]) -> Vec<Fetch> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut fetches: Vec<Fetch> = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn fetches(events: &[Value]) -> Vec<Fetch> {
         let (Some(id), Some(url)) = (request["request"].as_str(), request["url"].as_str()) else {
             continue;
         };
-        // Data URLs and the like are asked of nobody.
+        // Data URLs and the like are not sent to a server.
         if !url.starts_with("http") {
             continue;
         }
@@ -79,7 +79,7 @@ fn tell(fetch: &mut Fetch, event: &Value) {
     (fetch.protocol, fetch.mime) = (text(&response["protocol"]), text(&response["mimeType"]));
 }
 
-/// None: a moment that has not come, which is 0.
+/// `None` for a moment that has not been reached, which is stated as 0.
 fn moment_ms(timings: &Value, name: &str) -> Option<f64> {
     timings[name].as_f64().filter(|it| *it > 0.0)
 }

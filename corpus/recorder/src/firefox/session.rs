@@ -42,7 +42,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Carries out a command, and returns its result. Events that come before it are kept.
+    /// Executes a command, and returns its result. Keeps events that arrive before the result.
     pub(super) fn call(&mut self, method: &str, parameters: &Value) -> Result<Value, Trouble> {
         self.next += 1;
         let command = json!({"id": self.next, "method": method, "params": parameters});
@@ -64,7 +64,7 @@ impl Session {
         Err(format!("{method}: no answer within {} s", LOAD_MAX.as_secs()).into())
     }
 
-    /// Waits until the load event has fired and nothing has been under way for this time, or until the load takes too long.
+    /// Waits until the load event has fired and nothing has been in progress for this time, or until the deadline.
     pub(super) fn listen(&mut self, silence: Duration) -> Result<(), Trouble> {
         let (mut waited, mut calm) = (Duration::ZERO, Duration::ZERO);
         let mut progress = Progress::default();
@@ -103,7 +103,7 @@ impl Session {
         }
     }
 
-    /// The next message; `None` if none comes within [`STEP`].
+    /// The next message; `None` if none arrives within [`STEP`].
     fn read(&mut self) -> Result<Option<Value>, Trouble> {
         match self.socket.read() {
             Ok(Message::Text(text)) => Ok(Some(serde_json::from_str(&text)?)),

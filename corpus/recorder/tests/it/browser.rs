@@ -105,7 +105,7 @@ fn one_load(site: Arc<dyn Site>, host: &str) -> Recording {
     record(site, &plan, &|_| ()).unwrap()
 }
 
-/// Loads `/` once, from a server that would push the style sheet; what the server's log says.
+/// Loads `/` once, from a server that would push the style sheet. Returns the server's log.
 fn offered_a_push(kind: Kind) -> String {
     let pushing = Pushing { push: vec!["/a.css".into()], ..Pushing::default() };
     let site = RuledSite::new(folder(), vec![Rule::pushing("/", pushing)]);

@@ -1,4 +1,5 @@
-//! The bundled page `davies-meenan-public` beside Chromium: a page of the same structure and sizes, with bodies of our own.
+//! The bundled page `davies-meenan-public` compared with Chromium: a page of the same structure and sizes, with our own
+//! bodies.
 
 use crate::browser::has;
 use corpus::Page;
@@ -13,14 +14,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// After the first part of the document came, and how long `top.js` takes.
+/// After the first part of the document arrived, and how long `top.js` takes.
 const REST_MS: u64 = 1500;
 const TOP_MS: u64 = 3000;
 
 struct Imitation {
     page: Page,
     document: String,
-    /// Bytes of the document that come at once.
+    /// Bytes of the document that arrive at once.
     first_bytes: u64,
 }
 
@@ -51,7 +52,7 @@ impl Site for Imitation {
     }
 }
 
-/// A document with the page's references, each of which ends at the byte that the page says.
+/// A document with the page's references, each of which ends at the byte given in the page.
 fn document(page: &Page) -> String {
     let by_name = |part: &str| page.resources.iter().find(|it| it.url.contains(part)).unwrap();
     let (background, font) = (by_name("background"), by_name("woff2"));
@@ -81,7 +82,7 @@ fn document(page: &Page) -> String {
     format!("{text:<0$}", usize::try_from(bytes).unwrap())
 }
 
-/// Appends `markup` so that it ends at the byte of the resource's trigger; of a script, its opening tag.
+/// Appends `markup` so that it ends at the byte of the resource's trigger; for a script, so that its opening tag does.
 fn ends_at(text: &mut String, resource: &PageResource, markup: &str) {
     assert_eq!((resource.trigger.on, resource.trigger.of), (Event::Bytes, 0), "{}", resource.url);
     let end = usize::try_from(resource.trigger.byte.unwrap()).unwrap();
@@ -93,7 +94,7 @@ fn ends_at(text: &mut String, resource: &PageResource, markup: &str) {
     text.push_str(markup);
 }
 
-/// When Chromium asks for each resource, if the document's first bytes come long before the others.
+/// When Chromium requests each resource, if the document's first bytes arrive long before the others.
 fn asked_ms(page: &Page, first_bytes: u64) -> BTreeMap<String, f64> {
     let site = Imitation { page: page.clone(), document: document(page), first_bytes };
     let server = LocalServer::start(Arc::new(site)).unwrap();

@@ -109,7 +109,7 @@ fn a_page_that_does_not_predict_its_recordings_is_refused() {
     assert!(error.contains("151 ms (90th percentile)") && error.contains("--force"), "{error}");
 }
 
-/// Captures of a page that loads otherwise under each of the five settings: nothing predicts it.
+/// Captures of a page that loads differently under each of the five settings: nothing predicts it.
 fn erratic() -> Captures {
     let mut captures = CAPTURES.clone();
     for (load, capture) in captures.fitted.iter_mut().enumerate() {
@@ -184,7 +184,7 @@ fn captures_without_a_document_or_of_two_pages_are_refused() {
     assert_eq!(error(&empty), "page: a load without a document; record again");
     let mut two = CAPTURES.fitted.clone();
     two[1].fetches[0].path = "/other.html".into();
-    assert_eq!(error(&two), "captures of two pages, / and /other.html; derive each by itself");
+    assert_eq!(error(&two), "captures of two pages, / and /other.html; derive each separately");
 }
 
 #[test]

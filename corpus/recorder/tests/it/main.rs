@@ -1,4 +1,4 @@
-//! The recorder from outside: what it derives from kept captures, what it refuses, and a real browser.
+//! The recorder from outside: what it derives from kept captures, what it rejects, and a real browser.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What is read from a browser's trace, and what is refused.
+//! What is read from a browser's trace, and what is rejected.
 
 use recorder::observe::{Observations, observe};
 use recorder::site::Requested;

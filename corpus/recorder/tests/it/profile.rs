@@ -1,4 +1,4 @@
-//! Whether the profiles of Chromium and Firefox say what these browsers signal: in recordings, and today.
+//! Whether the profiles of Chromium and Firefox match the signals of these browsers: in recordings, and today.
 
 use crate::browser::has;
 use client::profile::Profile;
@@ -21,8 +21,8 @@ const CHROMIUM: &str = "chromium-156";
 const FIREFOX: &str = "firefox-153";
 const SILENCE: Duration = Duration::from_millis(500);
 
-/// Each way in which a document refers to a resource: its path, the text, and what a page file says of it. What a style sheet asks for has no
-/// text here.
+/// Each way in which a document refers to a resource: its path, the text, and its entry in a page file. A resource that a style sheet
+/// requests has no text here.
 const REFERENCES: [(&str, &str, &str); 19] = [
     (
         "/head.css",

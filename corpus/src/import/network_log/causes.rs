@@ -1,4 +1,4 @@
-//! The cause of each request: its initiator in the log, made into a trigger.
+//! Turns the initiator of each request in the log into a trigger.
 
 use crate::import::derive::delay_ms;
 use crate::page::{Event, PageResource, Trigger};
@@ -12,8 +12,8 @@ pub(super) const NOTE: &str = "causes: a Referer that names a stylesheet outweig
      initiator waits for the latest stylesheet, and what a script or the browser asked for after the \
      load event waits for that event; a delay is the recorded time since the cause, or 0";
 
-/// Sets all triggers but the byte offsets and the delays after executions. Returns how many resources
-/// have no known initiator.
+/// Sets all triggers except byte offsets and delays after executions. Returns the number of resources
+/// without a known initiator.
 pub(super) fn set_causes(
     resources: &mut [PageResource],
     requests: &[Fetch],
@@ -44,8 +44,8 @@ struct Causes<'a> {
     ids: BTreeMap<&'a str, usize>,
     redirects: &'a BTreeMap<String, String>,
     load_ms: Option<f64>,
-    /// Requests at whose place in the document something else was asked for before: that is where
-    /// the parser stood when a style was computed.
+    /// Requests whose place in the document belongs to an earlier request: the parser stood there
+    /// when a style was computed.
     shared_places: BTreeSet<usize>,
 }
 
@@ -66,7 +66,8 @@ impl Causes<'_> {
         }
     }
 
-    /// The scripts of the call stack were all there; the one that came last called.
+    /// A trigger after the scripts of the call stack; all had arrived, and the last one to arrive
+    /// made the call.
     fn of_scripts(&self, named: &[usize], id: usize) -> Option<Trigger> {
         let scripts: BTreeSet<usize> =
             named.iter().copied().filter(|&it| self.kinds[it] == Kind::Js).collect();
@@ -81,7 +82,8 @@ impl Causes<'_> {
         Some(Trigger { needs, ..plain(Event::Exec, of) })
     }
 
-    /// A script in a document's text runs when the parser has arrived there, or later.
+    /// A trigger after a script in a document's text, which runs when the parser has reached it or
+    /// later.
     fn of_inline_script(&self, of: usize, id: usize) -> Option<Trigger> {
         if self.after_load_ms(id).is_some() {
             return Some(self.after_all(id));
@@ -117,7 +119,8 @@ impl Causes<'_> {
         plain(Event::CssApplied, of)
     }
 
-    /// The recording does not tell parser from script: the kind of the initiator does.
+    /// Guesses from the kind of the initiator, because the recording does not separate parser from
+    /// script.
     fn guess(&self, named: Option<usize>, id: usize) -> Trigger {
         let frame = self.before(&self.requests[id].referer, id, &[Kind::Html]);
         let of = named.filter(|&it| it != 0).or(frame).unwrap_or(0);
@@ -141,7 +144,7 @@ impl Causes<'_> {
         self.latest(of_kind.filter(|&it| self.arrived_ms(it) <= asked_ms))
     }
 
-    /// After the load event if it came then, otherwise after the document.
+    /// A trigger after the load event if it came before, otherwise after the document.
     fn after_all(&self, id: usize) -> Trigger {
         if let Some(delay_ms) = self.after_load_ms(id) {
             return Trigger { delay_ms, ..plain(Event::Load, 0) };
@@ -176,7 +179,7 @@ impl Causes<'_> {
         self.resolve(url, id).filter(|&it| kinds.contains(&self.kinds[it]))
     }
 
-    /// The resource of this URL, behind any redirects, if it was asked for before `id`.
+    /// The resource of this URL, after any redirects, if it was requested before `id`.
     fn resolve(&self, url: &str, id: usize) -> Option<usize> {
         let mut url = url.split('#').next().unwrap_or_default();
         for _ in 0..20 {
@@ -189,7 +192,7 @@ impl Causes<'_> {
     }
 }
 
-/// In the text of a document; where, is found out later.
+/// A trigger in a document's text; the byte is set later.
 fn in_document(of: usize) -> Trigger {
     Trigger { byte: Some(0), ..plain(Event::Bytes, of) }
 }
@@ -198,7 +201,7 @@ fn plain(on: Event, of: usize) -> Trigger {
     Trigger { on, of, ..Trigger::default() }
 }
 
-/// Requests of the parser for which the log names the place of an earlier one with a known column.
+/// Parser requests for which the log repeats the place of an earlier request with a known column.
 fn shared_places(requests: &[Fetch]) -> BTreeSet<usize> {
     let mut taken = BTreeSet::new();
     let mut shared = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Entries that no page can hold: each is left out and named, and the others stay.
+//! Entries that no page can hold: each is omitted and named, and the others stay.
 
 use super::{ImportError, path_of};
 use crate::import::{Addresses, refuse};
@@ -6,13 +6,13 @@ use crate::limits::{BODY_BYTES_MAX, TIME_MS_MAX, URL_BYTES_MAX};
 use captures::{Fetch, has_host};
 use std::collections::BTreeMap;
 
-/// Entries that a note names.
+/// Characters of an address that a note shows.
 const NAMED: usize = 10;
-/// Letters of an address that a note shows.
+/// Characters of an address that a note shows.
 const SHOWN: usize = 200;
 
-/// `fetches` without those that no page can hold, whose document is at `url` and was asked for at `begun_ms`. `notes` say which they
-/// are. An error: the document is among them.
+/// Removes from `fetches` the entries that no page can hold, and lists them in `notes`. The document is at `url` and was requested
+/// at `begun_ms`. Fails if the document is among them.
 pub(super) fn leave_out(
     fetches: Vec<Fetch>,
     url: &str,
@@ -64,7 +64,7 @@ fn fault(it: &Fetch, begun_ms: f64, addresses: Addresses) -> Option<String> {
     })
 }
 
-/// `3: request 4 (https://…), request 7 (https://…), ...`. A page whose hosts and paths are renamed does not tell them here.
+/// `3: request 4 (https://…), request 7 (https://…), ...`. If hosts and paths are renamed, their names are omitted here, too.
 pub(super) fn named(of: &[&Fetch], addresses: Addresses) -> String {
     let mut names: Vec<String> = of.iter().take(NAMED).map(|it| name(it, addresses)).collect();
     if of.len() > NAMED {

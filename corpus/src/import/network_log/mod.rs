@@ -1,6 +1,5 @@
-//! The common part of HAR files, `DevTools` logs and `WProfX`: requests with times, sizes and initiators,
-//! and no bodies. Names of hosts and resources are not kept: a page made from somebody's recording holds
-//! sizes and relations only.
+//! The common part of HAR files, `DevTools` logs and `WProfX`: requests with times, sizes and initiators, without bodies. Does
+//! not keep names of hosts and resources: a page from a user's recording holds only sizes and relations.
 
 mod causes;
 mod faults;
@@ -20,10 +19,11 @@ use captures::{Fetch, Load, Size};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes on the wire of a decoded byte of text, where a page has no texts of known size: 4 to 1.
+/// Bytes on the wire per decoded byte of text, for pages without texts of known size: 4 to 1.
 const TEXT_RATIO: f64 = 0.25;
 
-/// Hexadecimal letters of a site's stand-in: 20 bits tell the sites of a study apart, and fit hundreds of all registered domains.
+/// Hexadecimal digits of a site's stand-in: 20 bits are enough to separate the sites of a study, and fit hundreds of all
+/// registered domains.
 const STAND_IN_LETTERS: usize = 5;
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -67,8 +67,7 @@ pub(super) fn page_of(load: PageLoad, label: Label) -> Result<Imported, ImportEr
     finish(Page::new(name, source, origins, resources), notes)
 }
 
-/// A decoded text that stands for an unrecorded size on the wire is made smaller as the page's other texts
-/// are by compression.
+/// Reduces decoded sizes that stand in for unrecorded wire sizes, by the compression ratio of the page's other texts.
 fn compress_assumed_sizes(requests: &mut [Fetch]) {
     let known = requests.iter().filter(|it| it.size == Size::Recorded && is_text(it));
     let (bytes, decoded) = known
@@ -117,7 +116,7 @@ fn resource(id: usize, request: &Fetch) -> PageResource {
     let mime = mime_for(&request.mime, &request.used_as, &request.url);
     let mut it = PageResource::plain(id, String::new(), mime, request.bytes);
     it.url = if id == 0 { "/".to_owned() } else { format!("/r/{id}.{}", extension(&it)) };
-    // The cache's copy came with a status that a server gives when it has no copy.
+    // The status belongs to a request without a copy, but the cache had one.
     it.status = if request.status == 304 { 200 } else { request.status };
     it.decoded_bytes = Some(request.decoded_bytes.max(u64::from(request.bytes > 0)));
     it.preload = request.preload;
@@ -152,7 +151,7 @@ fn set_origins(resources: &mut [PageResource], requests: &[Fetch]) -> Vec<Origin
     origins
 }
 
-/// A second fetch of one address keeps its stand-in, for a server tells resources apart by address.
+/// Restores the addresses. A second fetch of one address keeps its stand-in, because a server identifies resources by address.
 fn keep_addresses(resources: &mut [PageResource], origins: &mut [Origin], requests: &[Fetch]) {
     let mut seen = BTreeSet::new();
     for (it, request) in resources.iter_mut().zip(requests) {
@@ -175,14 +174,14 @@ fn set_executions(resources: &mut [PageResource], requests: &[Fetch]) {
     }
 }
 
-/// Host and port as a page names them: without a user, in small letters.
+/// Host and port in the form of a page: without a user, in lower case.
 fn host_of(url: &str) -> String {
     let authority = url.split(['/', '?']).nth(2).unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |it| it.1);
     printable(&host.to_lowercase())
 }
 
-/// The path as a page names it, with the query.
+/// The path in the form of a page, with the query.
 fn path_of(url: &str) -> String {
     let authority = url.split_once("://").map_or(url, |it| it.1);
     let path = authority.find(['/', '?']).map_or("", |it| &authority[it..]);
@@ -199,7 +198,7 @@ fn printable(text: &str) -> String {
     letters.collect()
 }
 
-/// The registrable domain of a host, which tells its owner, or the host.
+/// The registrable domain of a host, which identifies its owner, or the host.
 fn site_of(host: &str) -> String {
     let name = without_port(host);
     registrable_domain(name).unwrap_or(name).to_owned()
@@ -209,7 +208,7 @@ fn without_port(host: &str) -> &str {
     host.rsplit_once(':').map_or(host, |it| it.0)
 }
 
-/// Where addresses are renamed, a stand-in that all pages of one domain share. It has so few letters that it fits many domains.
+/// If addresses are renamed, a stand-in for the domain that all its pages share. It is so short that it fits many domains.
 fn site_name(domain: &str, addresses: Addresses) -> String {
     match addresses {
         Addresses::Kept => domain.to_owned(),

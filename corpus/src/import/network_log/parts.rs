@@ -1,12 +1,12 @@
-//! Fetches of one URL, made into one resource.
+//! Merges the fetches of one URL into one resource.
 
 use crate::import::derive::merge_fetches;
 use captures::{Fetch, Size};
 use std::collections::BTreeMap;
 
-/// The first fetch of each URL, and how many others there were. The fetch whose size is known best tells the size: a service
-/// worker answers with what it fetches itself, and a cache with what came before. Partial responses are as large as all their
-/// ranges together.
+/// The first fetch of each URL, and the number of the others. The fetch whose size is known best determines the size: a
+/// service worker answers with its own fetches, and a cache with earlier ones. The size of partial responses is that of all
+/// their ranges together.
 pub(super) fn join(requests: Vec<Fetch>, notes: &mut Vec<String>) -> (Vec<Fetch>, usize) {
     let (targets, repeated) = merge_fetches(requests.iter().map(|it| it.url.as_str()));
     let mut kept: Vec<Fetch> = Vec::new();
@@ -53,7 +53,7 @@ fn certainty(it: &Fetch) -> (u8, bool) {
     (of_size, it.has_head)
 }
 
-/// The bytes that ranges cover, each once.
+/// The number of bytes that ranges cover, without duplicates.
 fn covered(mut ranges: Vec<(u64, u64)>) -> u64 {
     ranges.sort_unstable();
     let (mut sum, mut end) = (0_u64, 0);

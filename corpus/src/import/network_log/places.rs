@@ -1,4 +1,4 @@
-//! Where in a document's text its references are.
+//! The places of references in a document's text.
 
 use crate::page::{Event, PageResource};
 use captures::{Fetch, Initiator};
@@ -9,8 +9,8 @@ pub(super) const NOTE: &str = "byte offsets: from the recorded line and column w
      columns show or of equal length (at most 200 bytes); otherwise references are spread evenly over \
      the document, in order of request; what a header asks for is there with the first byte";
 
-/// Longest line that is assumed where no column says more: beyond it, the rest of the document is taken to
-/// lie behind the last reference.
+/// The longest line that is assumed if no column shows more. Beyond it, the rest of the document counts as
+/// lying after the last reference.
 const LINE_BYTES_MAX: f64 = 200.0;
 
 pub(super) fn set_places(resources: &mut [PageResource], requests: &[Fetch]) {
@@ -63,7 +63,7 @@ fn by_lines(decoded: u64, places: &[(u64, u64)]) -> Vec<u64> {
     let fill = ((decoded - columns).max(0.0) / lines).min(LINE_BYTES_MAX);
     let offsets = places.iter().map(|&(line, column)| {
         let before: f64 = known.range(..line).map(|(_, &it)| it as f64).sum();
-        // A reference without a column is taken to end its line.
+        // A reference without a column counts as the end of its line.
         let own = if column == 0 { fill } else { column as f64 };
         let offset = ((before + own) * scale + line as f64 * fill).clamp(1.0, decoded.max(1.0));
         (offset as u64).min(decoded as u64)

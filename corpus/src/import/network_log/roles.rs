@@ -4,11 +4,11 @@ use crate::page::{Event, PageResource, Script};
 use captures::{Fetch, Initiator, Priority};
 use schedulers::Kind;
 
-/// A visible image of at least this many bytes is a hero: of 79 images seen in the viewport on 59 pages of
-/// packages, this bound tells best which cover 5 % of it (it finds 7 of 10, and 12 smaller ones).
+/// A visible image of at least this many bytes is a hero: among 79 images in the viewport on 59 pages of
+/// packages, this bound best predicts which ones cover 5 % of it (it finds 7 of 10, and 12 smaller ones).
 const HERO_BYTES_MIN: u64 = 20_000;
 
-/// Says how roles were found.
+/// Notes on how roles were found.
 pub(super) fn notes(requests: &[Fetch]) -> Vec<String> {
     let roles = if has_priorities(requests) {
         "roles: a stylesheet of high priority blocks rendering, as does what it imports; of the \
@@ -33,7 +33,7 @@ fn has_priorities(requests: &[Fetch]) -> bool {
     requests.iter().any(|it| it.priority.is_some())
 }
 
-/// Sets everything but the hero's consequences on order.
+/// Sets everything except the hero's effects on order.
 pub(super) fn set_roles(resources: &mut [PageResource], requests: &[Fetch]) {
     let first_image = resources
         .iter()
@@ -67,14 +67,14 @@ pub(super) fn set_roles(resources: &mut [PageResource], requests: &[Fetch]) {
     choose_heroes(resources, requests);
 }
 
-/// Asked for by a script in the document's text: such scripts are async.
+/// Whether a script in the document's text requested it: such scripts are async.
 fn scripted(request: &Fetch) -> bool {
     request.initiator == Initiator::Script
 }
 
 fn choose_heroes(resources: &mut [PageResource], requests: &[Fetch]) {
     let known = has_priorities(requests);
-    // Where the browser says of a large image that it is visible, it leaves the others at medium.
+    // If the browser marks a large image as visible, the others stay at medium priority.
     let mut large = requests.iter().filter(|it| it.bytes >= HERO_BYTES_MIN);
     let says = large.any(|it| it.raised || it.largest_paint);
     let least = if says { Priority::High } else { Priority::Medium };

@@ -1,4 +1,4 @@
-//! Which requests of a recording are the page.
+//! Selects the requests of a recording that belong to the page.
 
 use super::ImportError;
 use super::faults::{leave_out, name};
@@ -9,7 +9,7 @@ use crate::limits::RESOURCES_MAX;
 use captures::{Fetch, Load, Size};
 use std::collections::BTreeMap;
 
-/// The document and the later GET requests of its load, each URL once, in order of request.
+/// The document and the later GET requests of its load, without duplicate URLs, in order of request.
 pub(super) fn keep_fetches(
     load: Load,
     redirects: &BTreeMap<String, String>,
@@ -58,8 +58,9 @@ fn behind_redirects(mut address: String, redirects: &BTreeMap<String, String>) -
     address
 }
 
-/// The first document: at the page's own address, or what the browser says it used as one, or the first HTML, if possible without a
-/// Referer: frames have one. If it failed, another request for the same address may not have. An error names it.
+/// The first document: at the page's own address, or used as a document according to the browser, or the first HTML, preferably
+/// without a Referer, because frames have one. If it failed, another request for the same address may have succeeded. Errors name
+/// it.
 fn document<'a>(fetches: &'a [Fetch], address: Option<&str>) -> Result<&'a Fetch, ImportError> {
     let requests: Vec<&Fetch> = fetches.iter().filter(|it| is_request(it)).collect();
     let answers: Vec<&Fetch> = requests.iter().copied().filter(|it| is_answer(it.status)).collect();
@@ -80,7 +81,7 @@ fn guessed_document<'a>(answers: &[&'a Fetch]) -> Option<&'a Fetch> {
     used.or_else(|| html.min_by_key(|it| !it.referer.is_empty())).copied()
 }
 
-/// Says why the request for a document brought none.
+/// Why the request for a document did not deliver one.
 fn refusal(of: Option<&Fetch>) -> ImportError {
     ImportError::Format(
         match of.map(|document| (name(document, Addresses::Kept), document.status)) {
@@ -93,7 +94,7 @@ fn refusal(of: Option<&Fetch>) -> ImportError {
     )
 }
 
-/// Whether it may be a page: what fails often does not say its type.
+/// Whether it may be a page: failures often lack a type.
 fn is_html(it: &Fetch) -> bool {
     it.used_as == "Document" || it.mime.contains("html") || it.mime.is_empty()
 }
@@ -105,7 +106,7 @@ fn is_request(it: &Fetch) -> bool {
         && it.requested_ms.is_finite()
 }
 
-/// Neither a failure nor a redirect, and not without content by its status.
+/// Whether it is neither a failure nor a redirect, and its status allows content.
 fn is_answer(status: u16) -> bool {
     matches!(status, 200..=299 | 304 | 400..=599) && !matches!(status, 204 | 205)
 }
@@ -118,7 +119,7 @@ fn is_fetch(it: &Fetch) -> bool {
     is_request(it) && matches!(it.status, 200..=299 | 304 | 400..=599)
 }
 
-/// By its type, or by its path, unless that is the path of something else. A host may be named after icons.
+/// Whether it is an icon, by its type or its path, unless the path has another type. A host may be named after icons.
 fn is_icon(it: &Fetch) -> bool {
     const IMAGES: [&str; 7] = ["ico", "png", "svg", "gif", "jpg", "jpeg", "webp"];
     let path = it.url.splitn(4, '/').nth(3).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! Responses whose size stands nowhere in a recording: a body of 0 bytes would load at once, and every answer about the page
-//! would be wrong without a sign of it.
+//! Responses whose size the recording does not state anywhere: a body of 0 bytes would load at once, and every answer about
+//! the page would silently be wrong.
 
 use super::ImportError;
 use super::faults::{name, named};
 use crate::import::Addresses;
 use captures::{Fetch, Size};
 
-/// `requests`, the document first, without those whose size is not known. `notes` say which they are, and which responses are
-/// stated to be empty. An error: the document has no body, or nothing else has a size.
+/// Removes requests of unknown size from `requests` (the document first). `notes` list them, and responses that are stated to
+/// be empty. Fails if the document has no body, or nothing else has a size.
 pub(super) fn keep_sized(
     requests: Vec<Fetch>,
     addresses: Addresses,

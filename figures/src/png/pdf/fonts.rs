@@ -1,4 +1,5 @@
-//! The fonts of a page: only the letters that it has, with what they mean, so that text can be searched and copied.
+//! The fonts of a page: subsets of the letters in use, with their Unicode text, so that text can be searched
+//! and copied.
 
 use super::{packed, write_stream};
 use crate::png::PngError;
@@ -15,7 +16,7 @@ use subsetter::GlyphRemapper;
 /// The fonts that a page uses.
 pub(super) struct Fonts {
     database: Arc<Database>,
-    /// In the order of their first use; `None`: cannot be embedded.
+    /// In order of first use; `None` if the font cannot be embedded.
     used: Vec<(ID, Option<Used>)>,
 }
 
@@ -23,7 +24,7 @@ pub(super) struct Fonts {
 struct Used {
     units_per_em: f32,
     glyphs: GlyphRemapper,
-    /// What each glyph of the subset means.
+    /// The text of each glyph in the subset.
     texts: BTreeMap<u16, String>,
 }
 
@@ -45,7 +46,7 @@ impl Fonts {
         Self { database: Arc::clone(database), used: Vec::new() }
     }
 
-    /// Whether the font has outlines of `TrueType`.
+    /// Whether the font has `TrueType` outlines.
     pub(super) fn can_embed(&mut self, font: ID) -> bool {
         let place = self.place(font);
         self.used[place].1.is_some()
@@ -70,7 +71,7 @@ impl Fonts {
         self.used.len() - 1
     }
 
-    /// Notes that the page has this glyph; `None` if its font cannot be embedded.
+    /// Adds this glyph to the page's subset; `None` if its font cannot be embedded.
     pub(super) fn glyph(&mut self, font: ID, glyph: u32, text: &str) -> Option<Shown> {
         let place = self.place(font);
         let glyph = u16::try_from(glyph).ok()?;
@@ -80,7 +81,7 @@ impl Fonts {
         Some(Shown { font: format!("F{place}"), code, units_per_em: used.units_per_em })
     }
 
-    /// Writes the fonts and gives their names on the page.
+    /// Writes the fonts and returns their names on the page.
     pub(super) fn write(
         &self,
         pdf: &mut Pdf,
@@ -107,7 +108,7 @@ fn unreadable() -> PngError {
     PngError::Encoding("a font cannot be read".to_owned())
 }
 
-/// The five objects of a font: itself, its glyphs, their measures, its file, and what they mean.
+/// Writes the five objects of a font: itself, its glyphs, their metrics, its file, and its text mapping.
 fn write_font(
     pdf: &mut Pdf,
     data: &[u8],
@@ -170,12 +171,12 @@ fn write_descriptor(
         .ascent(ascent)
         .descent(metrics.descent * scale)
         .cap_height(metrics.cap_height.map_or(ascent, |it| it * scale))
-        // Only programs that replace the font read it.
+        // Only programs that substitute the font use it.
         .stem_v(80.0)
         .font_file2(file);
 }
 
-/// The font's own name, of letters, digits and hyphens.
+/// The font's own name, reduced to letters, digits and hyphens.
 fn post_script_name(face: &FontRef<'_>) -> String {
     let name = face.localized_strings(skrifa::string::StringId::POSTSCRIPT_NAME);
     let name = name.english_or_first().map(|it| it.to_string()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! From the elements of an SVG to the operators of a PDF page.
+//! Converts the elements of an SVG to the operators of a PDF page.
 
 use super::fonts::Fonts;
 use super::{RESOURCES, packed};
@@ -12,7 +12,7 @@ use resvg::usvg::{
 };
 use std::collections::BTreeMap;
 
-/// What the page's operators refer to.
+/// The objects that the page's operators refer to.
 pub(super) struct Page {
     /// The document.
     pub(super) pdf: Pdf,
@@ -21,7 +21,7 @@ pub(super) struct Page {
     upright: Transform,
     /// The opacities of fills and strokes, in percent, and their names.
     opacities: BTreeMap<[u32; 2], String>,
-    /// Patterns by what they are and where they are used.
+    /// Patterns, keyed by content and place of use.
     patterns: BTreeMap<String, (String, Ref)>,
     next: i32,
 }
@@ -36,7 +36,7 @@ fn unknown(what: &str) -> PngError {
 }
 
 impl Page {
-    /// `next`: the first free number of an object.
+    /// `next`: the first free object number.
     pub(super) fn new(fonts: Fonts, upright: Transform, next: i32) -> Self {
         let (opacities, patterns) = (BTreeMap::new(), BTreeMap::new());
         Self { pdf: Pdf::new(), fonts, upright, opacities, patterns, next }
@@ -127,7 +127,7 @@ impl Page {
         Ok(())
     }
 
-    /// The name of a pattern on a path that has this transform.
+    /// The name of a pattern on a path with this transform.
     fn pattern(&mut self, pattern: &Pattern, absolute: Transform) -> Result<String, PngError> {
         let key = format!("{} {absolute:?}", pattern.id());
         if let Some((name, _)) = self.patterns.get(&key) {
@@ -155,7 +155,7 @@ impl Page {
         Ok(name)
     }
 
-    /// Letters in an embedded font; of a font that cannot be embedded their outlines.
+    /// Draws letters in an embedded font, or their outlines if the font cannot be embedded.
     fn draw_text(&mut self, content: &mut Content, text: &Text) -> Result<(), PngError> {
         let mut glyphs = text.layouted().iter().flat_map(|it| &it.positioned_glyphs);
         if !glyphs.all(|glyph| self.fonts.can_embed(glyph.font)) {
@@ -181,7 +181,7 @@ impl Page {
         Ok(())
     }
 
-    /// Writes what the operators refer to, and gives the document.
+    /// Writes the objects that the operators refer to, and returns the document.
     pub(super) fn write_resources(mut self, id: Ref) -> Result<Pdf, PngError> {
         let fonts = self.fonts.write(&mut self.pdf, &mut self.next)?;
         let patterns: Vec<(String, Ref)> = self.patterns.into_values().collect();

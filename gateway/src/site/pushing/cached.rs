@@ -1,4 +1,4 @@
-//! The contents of the client's cache, as far as they are known from the digests that its request brings.
+//! The known contents of the client's cache, from the digests in its request.
 
 use super::Pushing;
 use push::digest::CacheDigest;

@@ -1,4 +1,4 @@
-//! WebSockets: after the handshake, bytes go both ways as they come, until one side ends or both are silent.
+//! WebSockets: after the handshake, bytes flow both ways until one side ends or both are silent.
 
 use super::{Carrier, HttpResponse, check, check_size, head};
 use crate::limits::PIECE_BYTES;
@@ -17,8 +17,8 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 impl Carrier {
-    /// Opens a WebSocket to the backend, on a connection of its own, and carries it to its end. A backend that does not switch
-    /// answers as it does any request.
+    /// Opens a WebSocket to the backend, on a separate connection, and carries it until it ends. A backend that does not
+    /// switch protocols answers as it does any request.
     pub(super) async fn tunnel(
         &self,
         backend_request: &BackendRequest,
@@ -32,7 +32,7 @@ impl Carrier {
             check(&response)?;
             // The client would take it for an open tunnel.
             if response.status().is_success() {
-                let cause = format!("status {} in place of 101", response.status().as_u16());
+                let cause = format!("status {} instead of 101", response.status().as_u16());
                 return Err(BackendFailure::Improper(cause));
             }
             exchange.answer(head(request, &response));
@@ -71,7 +71,7 @@ async fn pass_both_ways(
     }
 }
 
-/// Brings the backend's bytes to the client, to their end.
+/// Passes the backend's bytes to the client, up to their end.
 async fn bring(
     exchange: &Exchange,
     stream: &mut (impl AsyncRead + Unpin),
@@ -89,7 +89,7 @@ async fn bring(
     }
 }
 
-/// Brings the client's bytes to the backend. It ends only if the backend takes no more.
+/// Passes the client's bytes to the backend. Ends only if the backend takes no more.
 async fn take(
     exchange: &Exchange,
     stream: &mut (impl AsyncWrite + Unpin),
@@ -103,7 +103,7 @@ async fn take(
         taken.await.map_err(|it| BackendFailure::improper(&it))?;
         moved.notify_one();
     }
-    // The backend learns of it, and may still send something.
+    // Tells the backend, which may still send something.
     stream.shutdown().await.map_err(|it| BackendFailure::improper(&it))?;
     pending().await
 }

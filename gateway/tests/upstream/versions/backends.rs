@@ -59,7 +59,7 @@ fn an_upload_larger_than_every_buffer_arrives_whole() {
     }
 }
 
-/// Answers at once, and says the chunks of the request's body back as they come.
+/// Answers at once, and echoes the chunks of the request's body as they arrive.
 fn take_turns(_: &str, stream: &mut std::net::TcpStream) {
     backend::say(stream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
     let mut buffer = [0; 4096];
@@ -164,7 +164,7 @@ fn early_hints_go_on_over_http_2_and_stop_before_http_1() {
     assert_eq!((first.status, first.body.as_slice()), (200, &b"hello"[..]));
 }
 
-/// Searches of some programs, such as Elasticsearch's, are such requests.
+/// Searches of some programs, such as Elasticsearch, are such requests.
 #[test]
 fn the_body_of_any_method_is_passed_on_and_a_backend_that_may_not_have_read_it_gets_no_more() {
     let backend = Backend::start(|head, stream| {

@@ -1,4 +1,5 @@
-//! A browser that knows nothing of HTTP/3 at this site: it comes by HTTP/2, and goes on by HTTP/3, or opens a WebSocket.
+//! A browser that knows nothing about HTTP/3 at this site: it begins with HTTP/2, and continues with HTTP/3, or opens a
+//! WebSocket.
 
 use super::websockets::{backend_site, serving, switch};
 use super::{Serving, folder};
@@ -9,7 +10,7 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// A page that asks for a file again and again, until an answer has come over HTTP/3.
+/// A page that repeats a request for a file until an answer arrives over HTTP/3.
 const PAGE: &[u8] = b"<!doctype html><title>page</title><link rel=icon href='data:,'>
 <body><script>
 (async () => {
@@ -56,7 +57,7 @@ fn shown(server: &Serving) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A page that says something over a WebSocket, and shows what comes back.
+/// A page that sends a message over a WebSocket, and shows the answer.
 const CHAT: &[u8] = b"<!doctype html><title>page</title><link rel=icon href='data:,'>
 <body><script>
 (async () => {
@@ -73,7 +74,7 @@ const CHAT: &[u8] = b"<!doctype html><title>page</title><link rel=icon href='dat
 })();
 </script>";
 
-/// Says the first message back, and waits until the client closes. Clients mask what they say (RFC 6455, 5.2 and 5.3).
+/// Echoes the first message, and waits until the client closes. Clients mask their messages (RFC 6455, 5.2 and 5.3).
 fn say_back(head: &str, stream: &mut TcpStream) {
     switch(head, stream);
     let mut start = [0; 6];

@@ -32,18 +32,18 @@ pub(crate) fn secure(server: SocketAddr) -> SslStream<TcpStream> {
     secure_over(plain(server))
 }
 
-/// The same, after what was said on it.
+/// The same, after earlier bytes on the connection.
 pub(crate) fn secure_over(stream: TcpStream) -> SslStream<TcpStream> {
     connector(b"\x08http/1.1").connect("localhost", stream).expect("a handshake")
 }
 
-/// The certificate (DER) that a client of this protocol gets who asks for this name.
+/// The certificate (DER) that a client of this protocol gets if it requests this name.
 pub(crate) fn certificate(server: SocketAddr, protocol: &[u8], name: &str) -> Vec<u8> {
     let stream = connector(protocol).connect(name, plain(server)).expect("a handshake");
     stream.ssl().peer_certificate().expect("a certificate").to_der().expect("DER")
 }
 
-/// What comes until the server closes. Whether it says that it does does not matter here.
+/// What arrives until the server closes. Whether it announces that does not matter here.
 pub(crate) fn rest(stream: &mut impl Read) -> Vec<u8> {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {
@@ -120,7 +120,7 @@ fn line(stream: &mut impl BufRead) -> String {
     line.trim_end().to_owned()
 }
 
-/// Reads so many bytes; false: fewer came.
+/// Reads this many bytes. Returns `false` if fewer arrived.
 fn take(stream: &mut impl BufRead, count: usize, body: &mut Vec<u8>) -> bool {
     stream.take(count as u64).read_to_end(body).is_ok_and(|it| it == count)
 }
@@ -153,7 +153,7 @@ pub(crate) fn fetch_2(server: SocketAddr, asks: &[Ask]) -> Vec<Fetched> {
     })
 }
 
-/// A connection of HTTP/2 on which nothing has been said.
+/// An HTTP/2 connection without any bytes so far.
 pub(crate) fn raw_2(server: SocketAddr) -> SslStream<TcpStream> {
     connector(b"\x02h2").connect("localhost", plain(server)).expect("a handshake")
 }

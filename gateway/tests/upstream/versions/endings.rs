@@ -1,4 +1,4 @@
-//! Requests whose bodies are not wanted, or not yet: each client gets a status, at once, and can read it.
+//! Requests whose bodies are not wanted, or not yet: each client gets a status at once, and can read it.
 
 use super::backends::{before, before_within};
 use super::clients::{head_2, over_2, plain, response, rest, secure};
@@ -14,7 +14,7 @@ use std::process::Command;
 /// More than every window and buffer.
 const UPLOAD_BYTES: usize = 40_000_000;
 
-/// Refuses the body of a request of which it reads nothing, and closes.
+/// Rejects the body of a request without reading it, and closes.
 fn refuse(_: &str, stream: &mut std::net::TcpStream) {
     let head =
         "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlarge";

@@ -1,5 +1,5 @@
-//! What only the first line and the port of a request can say: older and later versions, targets, and plain HTTP. Beside it what nginx
-//! and Caddy answer, and which answers say the date.
+//! What only the first line and the port of a request can express: older and later versions, targets, and plain HTTP. Beside it the
+//! answers of nginx and Caddy, and which answers have a date.
 
 use super::clients::{plain, raw_status_2, response, rest, secure};
 use super::neighbours::Neighbour;
@@ -128,7 +128,7 @@ fn plain_http_at_the_port_of_https_is_told_so() {
         (got.status, said.as_str()),
         (
             400,
-            "This port speaks HTTPS. Ask for the same address with https:// in place of http://.\n"
+            "This port serves HTTPS. Request the same address with https:// instead of http://.\n"
         )
     );
 }

@@ -1,4 +1,4 @@
-//! h2spec plays clients of HTTP/2 that each break one rule, and reads what the server says.
+//! h2spec plays HTTP/2 clients that each break one rule, and reads the server's answer.
 
 use super::{Serving, folder};
 use std::process::Command;

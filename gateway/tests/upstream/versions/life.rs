@@ -1,4 +1,4 @@
-//! What becomes of connections over TCP when files, the site or the server change.
+//! What happens to TCP connections when files, the site or the server change.
 
 use super::clients::{fetch_1, fetch_2, over_2, response, rest, secure};
 use super::{Serving, bytes, folder};

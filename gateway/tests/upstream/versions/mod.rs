@@ -34,13 +34,13 @@ pub(crate) struct Serving {
     pub(crate) address: SocketAddr,
     pub(crate) plain: SocketAddr,
     pub(crate) stop: Stop,
-    /// What a browser takes for the certificate.
+    /// A browser's pin for the certificate.
     pub(crate) pin: String,
     thread: Option<JoinHandle<usize>>,
     pub(crate) events: Arc<Events>,
 }
 
-/// What a server told.
+/// The events that a server reported.
 #[derive(Default)]
 pub(crate) struct Events(Mutex<Vec<Event>>);
 
@@ -107,14 +107,14 @@ impl Serving {
         Self { address, plain: plain_address, stop, pin, thread, events }
     }
 
-    /// What the three versions answer, HTTP/3 first.
+    /// The answers of the three versions, HTTP/3 first.
     pub(crate) fn ask(&self, ask: &Ask) -> [Fetched; 3] {
         let third = fetch(self.address, std::slice::from_ref(ask), 0).remove(0);
         let second = fetch_2(self.address, std::slice::from_ref(ask)).remove(0);
         [third, second, fetch_1(self.address, ask)]
     }
 
-    /// Waits for the end; how many connections were cut.
+    /// Waits for the end. Returns how many connections were cut.
     pub(crate) fn ended(mut self) -> usize {
         self.thread.take().expect("it runs").join().expect("no panic")
     }
@@ -139,7 +139,7 @@ pub(crate) fn folder(files: &[(&str, &[u8])]) -> (TempDir, DirectorySite) {
     (folder, site)
 }
 
-/// Bytes of which no two parts are alike.
+/// Bytes without two equal parts.
 pub(crate) fn bytes(count: u32) -> Vec<u8> {
     (0..count).flat_map(u32::to_le_bytes).take(count as usize).collect()
 }

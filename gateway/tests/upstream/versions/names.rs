@@ -1,4 +1,4 @@
-//! Several certificates: each client gets the one for the host that it asks for.
+//! Several certificates: each client gets the one for the host that it requests.
 
 use super::clients::certificate;
 use super::{Serving, folder};
@@ -6,7 +6,7 @@ use crate::fetch;
 use boring::x509::X509;
 use server::{Identity, Limits};
 
-/// The last name in a certificate: the one that tells ours apart.
+/// The last name in a certificate, which distinguishes ours.
 fn last_name(certificate: &[u8]) -> String {
     let names = X509::from_der(certificate).expect("one").subject_alt_names().expect("names");
     names.iter().filter_map(|it| it.dnsname()).next_back().expect("a host").to_owned()

@@ -1,4 +1,5 @@
-//! nginx and Caddy with the same files, over plain HTTP, each a process of its own that ends with its test.
+//! nginx and Caddy with the same files, over plain HTTP, each in a separate process that ends with its
+//! test.
 
 use super::clients::{ask_1, plain};
 use crate::fetch::{Ask, Fetched};

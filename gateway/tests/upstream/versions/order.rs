@@ -1,4 +1,4 @@
-//! The order of responses over HTTP/2: that of the scheme, on the wire and in the log.
+//! The order of responses over HTTP/2: the scheme's, on the wire and in the log.
 
 use super::Serving;
 use super::clients::raw_2;
@@ -31,7 +31,7 @@ fn known(path: &str) -> (Resource, u64) {
     (Resource { kind, body_bytes: Some(bytes), ..Resource::default() }, bytes)
 }
 
-/// A request: its path, what its `priority` field says, and its place in the tree: parent, weight less one, exclusive.
+/// A request: its path, its `priority` field, and its place in the tree: parent, weight minus one, exclusive.
 #[derive(Clone, Copy, Default)]
 struct Asked {
     path: &'static str,
@@ -73,7 +73,8 @@ fn options(scheme: Scheme, signals: SignalUse, log: &Path) -> Options {
     Options { signals, qlog_dir: Some(log.to_owned()), ..Options::new(scheme) }
 }
 
-/// The DATA frames that come for these requests, which are sent at once: stream and bytes. `more` goes before the request at `at`.
+/// The DATA frames that arrive for these requests, which are sent at once: stream and bytes. `more` is sent before the request at
+/// `at`.
 fn frames(
     site: RuledSite,
     options: Options,
@@ -159,7 +160,7 @@ fn expected(scheme: &Scheme, all: &[Asked]) -> Vec<(u8, u64)> {
     frames
 }
 
-/// A page as it is asked for at once.
+/// A page whose resources are requested at once.
 const PAGE: [Asked; 6] = [
     Asked { path: "/html/3", priority: "", place: None },
     Asked { path: "/image/4", priority: "", place: None },

@@ -1,4 +1,4 @@
-//! What an operator has in place of a source's answer, proxies before the server, and texts of backends that are compressed.
+//! What an operator configures in place of a source's answer, proxies before the server, and compressed texts of backends.
 
 use super::clients::{ask_1, fetch_1, plain, secure_over};
 use super::{Serving, folder};
@@ -82,7 +82,7 @@ fn hosts_have_roots_pages_have_fallbacks_and_errors_have_pages_in_every_version(
     assert_eq!(server.ask(&again).map(|it| it.status), [304; 3]);
 }
 
-/// A page, a stream of events, or what is compressed already.
+/// A page, a stream of events, or a text that is already compressed.
 fn texts(head: &str, stream: &mut std::net::TcpStream) {
     let fields = match head.split(' ').nth(1).unwrap_or_default() {
         "/events" => "text/event-stream\r\nTransfer-Encoding: chunked",
@@ -151,7 +151,7 @@ fn texts_of_a_backend_are_compressed_as_the_client_takes_them_in_every_version()
     }
 }
 
-/// What the backend learns of its client.
+/// What the backend learns about its client.
 fn client_of(got: &Fetched) -> String {
     let head = String::from_utf8_lossy(&got.body).into_owned();
     let line = head.lines().find_map(|it| it.strip_prefix("x-forwarded-for: "));

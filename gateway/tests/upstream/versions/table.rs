@@ -1,5 +1,5 @@
-//! HTTP's semantics as a table: the same over HTTP/3, HTTP/2 and HTTP/1.1, and the same as nginx's and Caddy's but for rows with a
-//! reason.
+//! HTTP's semantics as a table: the same over HTTP/3, HTTP/2 and HTTP/1.1, and, except in rows with a reason, the same as nginx's
+//! and Caddy's.
 
 use super::neighbours::Neighbour;
 use super::{Serving, bytes};
@@ -7,11 +7,11 @@ use crate::fetch::{Ask, Fetched};
 use gateway::site::DirectorySite;
 use tempfile::TempDir;
 
-/// A request, and what it gets.
+/// A request, and its answer.
 struct Row {
     method: &'static str,
     path: &'static str,
-    /// Fields. `TAG`, `TIME` are those of the file `/b.bin`, and `LONG` is a value of 3,000 bytes.
+    /// Fields. `TAG` and `TIME` belong to the file `/b.bin`, and `LONG` is a value of 3,000 bytes.
     fields: &'static [(&'static str, &'static str)],
     status: u16,
     /// Fields of the response; a value of `-`: there is none.
@@ -217,7 +217,7 @@ impl Row {
         Ask { method: self.method, fields, ..Ask::get(self.path) }
     }
 
-    /// What is not as the row says; empty: all is.
+    /// What differs from the row; empty if nothing does.
     fn faults(&self, got: &Fetched) -> Vec<String> {
         let field = |(name, value): &(&str, &str)| {
             let said = got.field(name).unwrap_or("-");
@@ -253,7 +253,7 @@ fn the_three_versions_have_the_same_semantics() {
     }
 }
 
-/// What another server answers otherwise without a reason, or alike in spite of one.
+/// Where another server's answer differs without a reason, or agrees in spite of one.
 fn differences(
     neighbour: &Neighbour,
     reason: impl Fn(&Row) -> Option<&'static str>,

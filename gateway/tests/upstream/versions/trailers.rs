@@ -1,4 +1,4 @@
-//! Trailer fields on their way through, in all versions of HTTP.
+//! Trailer fields on their way through the server, in all versions of HTTP.
 
 use super::backends::before;
 use super::bytes;
@@ -6,7 +6,7 @@ use super::clients::fetch_1;
 use crate::backend::{self, Talk};
 use crate::fetch::{Ask, Fetched};
 
-/// A response of which some trailer fields must not go on.
+/// A response with trailer fields that must not be forwarded.
 const TRAILED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n0\r\n\
                        X-Sum: 7\r\nContent-Length: 99\r\nConnection: close\r\n\r\n";
 

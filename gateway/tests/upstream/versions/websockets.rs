@@ -13,7 +13,7 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A server before this backend, which takes WebSockets or not.
+/// A server before this backend, with or without WebSockets.
 fn before(talk: Talk, limits: &UpstreamLimits, websockets: bool) -> Serving {
     serving(RuledSite::of(backend_site(talk, limits, websockets)), websockets)
 }
@@ -41,7 +41,7 @@ pub(crate) fn chat() -> Ask {
     ask.with("sec-websocket-protocol", "a, b")
 }
 
-/// What the three versions get who open a WebSocket and say this, HTTP/3 first.
+/// What clients of the three versions get that open a WebSocket and send this, HTTP/3 first.
 fn all(server: &Serving, said: &[&[u8]]) -> [Fetched; 3] {
     let ask = chat();
     let address = server.address;
@@ -52,12 +52,12 @@ fn all(server: &Serving, said: &[&[u8]]) -> [Fetched; 3] {
     ]
 }
 
-/// Switches as RFC 6455 wants it, to the second protocol, and says what was asked.
+/// Switches according to RFC 6455, to the second protocol, and returns the request.
 pub(super) fn switch(head: &str, stream: &mut TcpStream) {
     backend::say(stream, &switching(head).expect("a key"));
 }
 
-/// The head of the response that switches; `None`: it was not asked for.
+/// The head of the response that switches; `None` if it was not requested.
 pub(crate) fn switching(head: &str) -> Option<String> {
     let key = head.lines().find_map(|it| it.strip_prefix("sec-websocket-key: "))?;
     let known = format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
@@ -71,7 +71,7 @@ pub(crate) fn switching(head: &str) -> Option<String> {
     ))
 }
 
-/// A backend that says everything back, to the end.
+/// A backend that echoes everything to the end.
 fn echo(head: &str, stream: &mut TcpStream) {
     switch(head, stream);
     let mut buffer = [0; 4096];

@@ -19,15 +19,15 @@ pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
 /// The device's name in either namespace.
 const DEVICE: &str = "utmost";
-/// The namespace of the thread that asks; `/proc/self` would be the one of the process.
+/// The namespace of the calling thread; `/proc/self` would be the process's.
 const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
-/// How often, at most, processes are looked for that have not ended yet, and the pause before each look.
+/// The most checks for remaining processes, and the pause before each check.
 const LOOKS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
-/// Looks after which processes are asked no longer, but killed.
+/// After this many checks, processes are killed.
 const PATIENCE: u32 = 50;
 
-/// One end of a link. Whatever still runs there is ended when this is dropped.
+/// One end of a link. Dropping it ends all processes that still run there.
 pub struct End {
     namespace: File,
 }
@@ -37,7 +37,7 @@ pub struct End {
 pub enum TunError {
     /// No namespaces of users.
     #[error(
-        "a user namespace for the link: {0}; run this as root, or allow everybody such namespaces (sysctl \
+        "a user namespace for the link: {0}; run this as root, or allow all users such namespaces (sysctl \
          user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
     )]
     User(io::Error),
@@ -52,7 +52,7 @@ pub enum TunError {
     Device(io::Error),
     /// The device has no address.
     #[error(
-        "ip, which gives the link its addresses: {0}; install the package iproute2 if it is not there"
+        "ip, which gives the link its addresses: {0}; install the package iproute2 if it is missing"
     )]
     Ip(io::Error),
 }
@@ -67,16 +67,16 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Lets the calling thread go before others, where the system allows it. On a busy machine packets come late otherwise.
+/// Raises the calling thread's priority, if the system allows it. Otherwise packets are late on a busy machine.
 pub(super) fn go_first() {
     let thread = gettid().to_string();
     let chrt =
         Command::new("chrt").args(["--fifo", "--pid", "1", &thread]).stderr(Stdio::null()).status();
-    // Without the permission, or without the program, the link is as exact as the machine is idle.
+    // Without the permission or the program, the link is accurate only on an idle machine.
     chrt.ok();
 }
 
-/// Lets a user who is not root make network namespaces: the process becomes root of a user namespace of its own, in which all
+/// Lets a user other than root create network namespaces: the process becomes root of its own user namespace, in which all
 /// files still belong to the same user. Does nothing for root. The process must not have other threads.
 pub fn enter_user_namespace() -> Result<(), TunError> {
     let (user, group) = (geteuid(), getegid());
@@ -91,7 +91,7 @@ pub fn enter_user_namespace() -> Result<(), TunError> {
 }
 
 impl End {
-    /// Makes an end at `address`. Whatever is not for itself goes through its device, towards `other`.
+    /// Creates an end at `address`. All packets for other addresses go through its device, towards `other`.
     pub(super) fn make(address: Ipv4Addr, other: Ipv4Addr) -> Result<(Self, SyncDevice), TunError> {
         in_thread(|| {
             unshare(CloneFlags::CLONE_NEWNET).map_err(|it| TunError::Namespace(it.into()))?;
@@ -102,7 +102,7 @@ impl End {
         })
     }
 
-    /// Does `work` in this end's namespace: sockets and processes that it makes stay there.
+    /// Runs `work` in this end's namespace: the sockets and processes that it creates stay there.
     pub fn within<R: Send>(&self, work: impl FnOnce() -> io::Result<R> + Send) -> io::Result<R> {
         in_thread(|| {
             setns(&self.namespace, CloneFlags::CLONE_NEWNET)?;
@@ -110,7 +110,7 @@ impl End {
         })
     }
 
-    /// Whether a program waits for clients here: on a TCP port, or with a UDP socket that takes datagrams of anybody.
+    /// Whether a program waits for clients here: on a TCP port, or with an unconnected UDP socket.
     pub fn has_server(&self) -> io::Result<bool> {
         const WAITS: [(&str, &str); 4] =
             [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")];
@@ -130,14 +130,14 @@ impl End {
         let namespace = self.namespace.metadata()?.ino();
         let numbers = fs::read_dir("/proc")?.flatten();
         let numbers = numbers.filter_map(|it| it.file_name().to_str()?.parse().ok());
-        // A process that has ended by now, or that is somebody else's, is not ours.
+        // A process that has ended or belongs to another user is not ours.
         let is_here = |id: &i32| {
             fs::metadata(format!("/proc/{id}/ns/net")).is_ok_and(|it| it.ino() == namespace)
         };
         Ok(numbers.filter(is_here).map(Pid::from_raw).collect())
     }
 
-    /// Ends what runs here: asks, waits a second, and kills.
+    /// Ends all processes here: sends a signal, waits a second, and kills them.
     fn end_processes(&self) -> io::Result<()> {
         for look in 0..LOOKS {
             let processes = self.processes()?;
@@ -150,7 +150,7 @@ impl End {
                 _ => None,
             };
             for process in processes {
-                // One that has ended since needs no signal.
+                // A process that has ended since needs no signal.
                 kill(process, signal).ok();
             }
             thread::sleep(PAUSE);
@@ -161,12 +161,12 @@ impl End {
 
 impl Drop for End {
     fn drop(&mut self) {
-        // Without /proc, there is nothing that could be done.
+        // Without /proc, nothing can be done.
         self.end_processes().ok();
     }
 }
 
-/// Does `work` in a thread of its own, because a thread cannot leave a namespace that it made.
+/// Runs `work` on a new thread, because a thread cannot leave a namespace that it has created.
 fn in_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     thread::scope(|scope| match scope.spawn(work).join() {
         Ok(done) => done,
@@ -180,9 +180,8 @@ fn device() -> io::Result<SyncDevice> {
     Ok(device)
 }
 
-/// The device takes packets of 1500 bytes. Without an address of its own in IPv6, the system sends nothing by itself, so the
-/// first packet on the link is the first that a program sends. Its queue is longer than a burst, because only the link may
-/// lose packets.
+/// Configures the device, which takes packets of 1500 bytes. Without an IPv6 address, the system sends nothing of its own, so
+/// the first packet on the link is a program's. Its queue is longer than a burst, because only the link may lose packets.
 fn configure(address: Ipv4Addr, other: Ipv4Addr) -> io::Result<()> {
     let script = format!(
         "link set dev lo up\n\

@@ -1,4 +1,4 @@
-//! The engines. A new one is a file here and its place among [`ENGINES`].
+//! The engines. To add one, add a file here and an entry to [`ENGINES`].
 
 mod browser;
 mod ideal;

@@ -1,14 +1,14 @@
-//! Schemes that failed while a study ran: they are compared with nothing.
+//! Schemes that failed while a study ran; they are excluded from comparisons.
 
 use crate::study::{RunRecord, Unfinished};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The key of a manifest that names them, each with the first failure. It is there if one failed.
+/// The manifest's key for failed schemes, each with its first failure. Present if one failed.
 pub(crate) const KEY: &str = "failed_schemes";
 
-/// Makes all loads of a scheme that failed in one of them unfinished: those that are left would be a choice of pages and seeds
-/// that the failure made. Returns these schemes, each with the first failure.
+/// Marks all loads of a failed scheme as unfinished, because the rest would be a biased selection of pages and seeds. Returns
+/// these schemes, each with its first failure.
 pub(crate) fn leave_out(runs: &mut [RunRecord]) -> BTreeMap<String, String> {
     let mut failed: BTreeMap<String, String> = BTreeMap::new();
     for run in runs.iter() {
@@ -28,7 +28,7 @@ pub(crate) fn leave_out(runs: &mut [RunRecord]) -> BTreeMap<String, String> {
     failed
 }
 
-/// Names the schemes that failed, in place of those that were named before.
+/// Records the failed schemes, in place of those recorded before.
 pub(crate) fn name_in(provenance: &mut Value, failed: &BTreeMap<String, String>) {
     let Some(keys) = provenance.as_object_mut() else { return };
     keys.shift_remove(KEY);
@@ -42,7 +42,7 @@ pub(crate) fn sentences(provenance: &Value) -> Vec<String> {
     let failed = provenance[KEY].as_object().into_iter().flatten();
     let sentences = failed.map(|(scheme, cause)| {
         let cause = cause.as_str().unwrap_or_default();
-        format!("Scheme {scheme} failed, so it is compared with nothing ({cause}).")
+        format!("Scheme {scheme} failed, so it is not compared ({cause}).")
     });
     sentences.collect()
 }

@@ -1,4 +1,4 @@
-//! The loads of a study that are done, a line of JSON each: an interrupted study goes on from there.
+//! The finished loads of a study, one line of JSON each, from which an interrupted study continues.
 
 use crate::Load;
 use crate::study::carry_out::run::RunRecord;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// The name of the journal in a study's folder.
 pub(crate) const FILE: &str = "runs.jsonl";
 
-/// The format that a line names. Lines of old do not name it.
+/// The format that a line names. Old lines do not name it.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) enum Format {
     #[default]
@@ -20,7 +20,7 @@ pub(crate) enum Format {
     Run,
 }
 
-/// One load that is done.
+/// A finished load.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
@@ -29,7 +29,7 @@ pub(crate) struct Entry {
     /// Its place in the whole plan.
     pub(crate) place: usize,
     pub(crate) run: RunRecord,
-    /// What came when, where a figure needs it and the load cannot be repeated exactly.
+    /// Its arrivals, if a figure needs them and the load cannot be repeated exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) load: Option<Load>,
 }
@@ -37,20 +37,20 @@ pub(crate) struct Entry {
 /// A journal that is being written.
 pub(crate) struct Journal {
     file: File,
-    /// Lines that may be lost when the machine stops: the journal waits for the disk after this many.
+    /// Lines that may be lost in a crash of the machine: the journal syncs to disk after this many.
     lines_a_sync: usize,
     unsynced: usize,
 }
 
 /// The error for a second process in the same folder.
-const BUSY: &str = "another process writes here; wait for its end, or name another folder";
+const BUSY: &str = "another process writes here; wait until it ends, or name another folder";
 
 impl Journal {
-    /// Opens or makes the journal of `folder`, and reads the entries that it holds. An incomplete last line is dropped.
+    /// Opens or creates the journal of `folder`, and reads its entries. Drops an incomplete last line.
     pub(crate) fn open(folder: &Path, lines_a_sync: usize) -> io::Result<(Self, Vec<Entry>)> {
         let path = folder.join(FILE);
         let file = OpenOptions::new().create(true).append(true).open(&path)?;
-        // Until the process ends, however it ends.
+        // Locked until the process ends, however it ends.
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => io::Error::other(BUSY),
             TryLockError::Error(error) => error,
@@ -65,7 +65,7 @@ impl Journal {
         line.push(b'\n');
         let before = self.file.metadata()?.len();
         if let Err(error) = self.file.write_all(&line) {
-            // The disk is full: half a line must not precede the next one.
+            // The disk is full: a partial line must not precede the next one.
             self.file.set_len(before).ok();
             return Err(error);
         }
@@ -80,14 +80,14 @@ impl Journal {
     }
 }
 
-/// Makes sure that the entries are loads of these cells, in a journal that somebody may have edited.
+/// Checks that the entries are loads of these cells, because the journal may have been edited.
 pub(crate) fn check(entries: &[Entry], cells: &[Cell<'_>]) -> io::Result<()> {
     let cells: BTreeMap<usize, &Cell<'_>> = cells.iter().map(|it| (it.place, it)).collect();
     for Entry { place, run: RunRecord { page, scheme, seed, .. }, .. } in entries {
         let cell = cells.get(place).map(|it| (&*it.page.name, it.scheme.name(), it.seed));
         if cell != Some((page, scheme, *seed)) {
             return Err(invalid(format!(
-                "load {place} is not one of this study: page {page}, scheme {scheme}, seed {seed}; remove its line, and it is made again"
+                "load {place} is not one of this study: page {page}, scheme {scheme}, seed {seed}; remove its line to repeat the load"
             )));
         }
     }
@@ -98,16 +98,13 @@ pub(crate) fn read(folder: &Path) -> io::Result<Vec<Entry>> {
     Ok(entries(&std::fs::read(folder.join(FILE))?)?.0)
 }
 
-/// The entries, and the bytes that they take: the text after the last line feed is not an entry.
+/// The entries, and their length in bytes: text after the last line feed is not an entry.
 fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
     let whole = bytes.iter().rposition(|it| *it == b'\n').map_or(0, |it| it + 1);
     let lines = bytes[..whole].split(|it| *it == b'\n').filter(|it| !it.is_empty());
     let parsed = lines.enumerate().map(|(place, line)| {
         serde_json::from_slice(line).map_err(|error| {
-            invalid(format!(
-                "line {}: {error}; without that line its load is made again",
-                place + 1
-            ))
+            invalid(format!("line {}: {error}; remove that line to repeat its load", place + 1))
         })
     });
     let entries: Vec<Entry> = parsed.collect::<Result<_, _>>()?;
@@ -115,7 +112,7 @@ fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
     for (line, entry) in (1..).zip(&entries) {
         if !places.insert(entry.place) {
             return Err(invalid(format!(
-                "line {line}: a load that an earlier line has, too; remove the line"
+                "line {line}: a load that is also in an earlier line; remove the line"
             )));
         }
     }
@@ -178,7 +175,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let first = Journal::open(folder.path(), 1).expect("made");
         let error = Journal::open(folder.path(), 1).err().expect("busy").to_string();
-        assert_eq!(error, "another process writes here; wait for its end, or name another folder");
+        assert_eq!(
+            error,
+            "another process writes here; wait until it ends, or name another folder"
+        );
         drop(first);
         Journal::open(folder.path(), 1).expect("free again");
     }
@@ -191,7 +191,7 @@ mod tests {
             journal.add(&entry(place)).expect("written");
         }
         let error = read(folder.path()).expect_err("twice").to_string();
-        assert_eq!(error, "line 3: a load that an earlier line has, too; remove the line");
+        assert_eq!(error, "line 3: a load that is also in an earlier line; remove the line");
     }
 
     #[test]

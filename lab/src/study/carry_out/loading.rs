@@ -1,4 +1,4 @@
-//! Carries out the loads of a plan, and makes a row of results of each.
+//! Carries out the loads of a plan, and turns each into a row of results.
 
 use crate::browsing::FilmFrame;
 use crate::network::Network;
@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Pages (on each network, with each buffer) that are drawn; of more, those that gain most from a scheme.
+/// The most pages (on each network, with each buffer) that are drawn; if there are more, those that gain most from a scheme.
 pub(crate) const DRAWN_MAX: usize = 6;
 
 /// The state that all loads of a plan share.
@@ -43,13 +43,13 @@ impl<'a> Loader<'a> {
                 bounds.extend(bound.map(|it| ((page.name.as_str(), pace.clone()), it)));
             }
         }
-        // One browser has one port to go to.
+        // There is only one browser, with one port.
         let jobs = if plan.engine.has_browser() { 1 } else { plan.jobs.max(1) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         Ok(Self { plan, engine: plan.engine.open(plan)?, bounds, pool })
     }
 
-    /// Carries out `cells` and calls `done` after each, from any thread. The first that fails ends it.
+    /// Carries out `cells` and calls `done` after each, from any thread. The first failure ends it.
     pub(crate) fn carry_out(
         &self,
         cells: &[Cell<'_>],
@@ -67,7 +67,7 @@ impl<'a> Loader<'a> {
         self.pool.install(|| entries.collect())
     }
 
-    /// What came when in the loads at these places, which figures show: as it was kept, or once more.
+    /// The arrivals of the loads at these indices, for figures: stored ones, or repeated loads.
     pub(crate) fn again(
         &self,
         runs: &[RunRecord],
@@ -93,7 +93,7 @@ impl<'a> Loader<'a> {
         Ok(loads?.into_iter().flatten().collect())
     }
 
-    /// Whether what came when is kept: of a load that cannot be repeated, or of one that figures show anyway.
+    /// Whether to keep the arrivals of a load: if it cannot be repeated, or if figures show it anyway.
     fn keeps(&self, cell: &Cell<'_>) -> bool {
         let Plan { engine, seeds, pages, settings, .. } = self.plan;
         let all_drawn = seeds.len() == 1 && pages.len() * settings.each().len() <= DRAWN_MAX;
@@ -104,7 +104,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Carries `cells` out, and keeps what came when in each. `go_on` is asked after each load, from any thread.
+    /// Carries out `cells`, and keeps the arrivals of each. Calls `go_on` after each load, from any thread.
     pub(crate) fn carry_out_and_keep(
         &self,
         cells: &[Cell<'_>],
@@ -163,7 +163,7 @@ impl<'a> Loader<'a> {
         let Loaded { load, outcome, .. } = loaded;
         let run = RunRecord::of_load(cell.page, load).with_outcome(outcome);
         let bound = self.bounds.get(&(cell.page.name.as_str(), cell.setting.pace()));
-        // It would be that of a page alone on the link.
+        // Otherwise it would be the bound of a page without cross traffic.
         let is_alone = cell.setting.cross.unwrap_or_default() == CrossTraffic::None;
         let bound = bound.copied().filter(|_| is_alone);
         RunRecord {
@@ -180,14 +180,14 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Shuffles loads of one page with one seed, which come one after the other: whatever changes on the machine while a study runs
-/// meets all schemes alike.
+/// Shuffles the loads of one page with one seed, which run one after another, so that changes on the machine during a study
+/// affect all schemes alike.
 fn in_random_order(cells: &mut [&Cell<'_>]) {
     let mut random = ChaCha8Rng::seed_from_u64(cells.len() as u64);
     cells.sort_by_cached_key(|it| (it.seed, it.page.name.clone(), random.next_u32()));
 }
 
-/// The page of a cell in this browser. Loads with one seed are equally long before the browser reads the document.
+/// The page of a cell in this browser. Loads with the same seed take equally long until the browser reads the document.
 fn opened(profile: &Profile, cell: &Cell<'_>) -> Page {
     let chance = ChaCha8Rng::seed_from_u64(cell.seed).random();
     profile.opened(Page::clone(cell.page), chance)
@@ -213,7 +213,7 @@ fn load_bracket(cell: &Cell<'_>, network: &Network) -> Result<Loaded, StudyError
 /// The folder into which one load writes its logs.
 struct LogFolder {
     path: PathBuf,
-    /// It is deleted after the load.
+    /// Deleted after the load.
     temporary: Option<tempfile::TempDir>,
 }
 
@@ -231,8 +231,7 @@ impl LogFolder {
         Ok(Some(Self { path: folder.path().to_owned(), temporary: Some(folder) }))
     }
 
-    /// Keeps the logs of a load that did not finish, if the plan says where. Returns the place relative to the
-    /// study's folder.
+    /// Keeps the logs of an unfinished load, if the plan names a folder. Returns the place relative to the study's folder.
     fn keep(self, plan: &Plan, cell: &Cell<'_>) -> Result<Option<String>, StudyError> {
         let kept_in = if self.temporary.is_some() { &plan.unfinished_dir } else { &plan.qlog_dir };
         let Some(folder) = kept_in else { return Ok(None) };
@@ -246,7 +245,7 @@ impl LogFolder {
     }
 }
 
-/// Writes each picture as `MS.jpg`, which says when it was taken.
+/// Writes each picture as `MS.jpg`; the name gives its time.
 fn write_film(folder: &Path, film: &[FilmFrame]) -> Result<(), FileError> {
     let folder = made(folder.to_owned())?;
     film.iter().try_for_each(|frame| {
@@ -268,8 +267,7 @@ fn made(path: PathBuf) -> Result<PathBuf, FileError> {
     Ok(path)
 }
 
-/// The folder of a load's logs: `PAGE/SCHEME-BUFFER`, with what else the study varies, and the seed if there are
-/// several.
+/// The folder of a load's logs: `PAGE/SCHEME-BUFFER`, with the other varied dimensions, and the seed if there are several.
 pub(crate) fn place_of(plan: &Plan, cell: &Cell<'_>) -> PathBuf {
     let bytes = cell.setting.send_buffer_bytes;
     let mut name = format!("{}-{bytes}", file_name(cell.scheme.name()));

@@ -1,4 +1,4 @@
-//! A study's `manifest.json`: everything that it takes to repeat the study.
+//! A study's `manifest.json`: everything needed to repeat the study.
 
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// The name of the manifest in a study's folder.
 pub const FILE: &str = "manifest.json";
 
-/// The format that the file names first. Manifests of old do not name it.
+/// The format, which is the file's first key. Old manifests do not have it.
 const FORMAT: &str = "utmost-manifest/1";
 
 /// The folder beside it with the pages that are not bundled.
@@ -31,20 +31,20 @@ const PAGES: &str = "pages";
 /// The folder beside it with the files of schemes that are not built in.
 const SCHEMES: &str = "schemes";
 
-/// The keys that a plan has in the manifest.
+/// The keys of a plan in the manifest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Recorded {
     engine: &'static dyn Engine,
     /// The browser of engine `browser`, with its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     browser: Option<String>,
-    /// The browser whose hold-backs the playback has.
+    /// The browser whose delayed requests the playback imitates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<String>,
     networks: Vec<Value>,
     pages: Vec<RecordedPage>,
     schemes: Vec<RecordedScheme>,
-    /// Schemes that place as others do, and were left out.
+    /// Schemes that were omitted because they place streams as others do.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     left_out: BTreeMap<String, String>,
     #[serde(flatten)]
@@ -57,10 +57,10 @@ struct Recorded {
     /// By network, in order; empty without a transport.
     initial_window_packets: Vec<usize>,
     client_receive_bytes: Option<Value>,
-    /// What speedups compare. Manifests of old do not name it.
+    /// The metric of speedups. Old manifests do not have it.
     #[serde(default)]
     metric: Option<String>,
-    /// What speedups are relative to. Manifests of old do not name it.
+    /// The baseline of speedups. Old manifests do not have it.
     #[serde(default = "old_baseline")]
     baseline: String,
     /// How pages count in means.
@@ -76,7 +76,7 @@ fn old_baseline() -> String {
 struct RecordedPage {
     name: String,
     sha256: String,
-    /// The site or template that it comes from, the unit of tests. Manifests of old do not name it.
+    /// The site or template to which it belongs, the unit of tests. Old manifests do not have it.
     #[serde(default)]
     site: String,
 }
@@ -85,15 +85,15 @@ struct RecordedPage {
 struct RecordedScheme {
     name: String,
     revision: u32,
-    /// The hash of its file; `None`: it is built in.
+    /// The hash of its file; `None` if it is built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
 }
 
-/// Keys in which two manifests of one study may differ: they say where and when it ran.
+/// Keys in which two manifests of one study may differ: they record where and when it ran.
 pub(crate) const FREE: [&str; 5] = ["argv", "cpu", "date", "rustc", "shard"];
 
-/// The manifest: the plan, and `program`, which says what ran.
+/// The manifest: the plan, and `program`, which describes the program.
 pub fn provenance(plan: &Plan, mut program: Value) -> Value {
     let recorded = serde_json::to_value(recorded(plan)).unwrap_or_default();
     if let (Some(program), Value::Object(recorded)) = (program.as_object_mut(), recorded) {
@@ -145,11 +145,11 @@ fn recorded(plan: &Plan) -> Recorded {
     }
 }
 
-/// Keys that change summaries, but no load.
+/// Keys that change summaries, but no loads.
 pub(crate) const OF_SUMMARIES: [&str; 5] =
     ["metric", "baseline", "weights", "left_out", failed::KEY];
 
-/// The first key that shows that two manifests are of different studies or programs.
+/// The first key that proves that two manifests belong to different studies or programs.
 pub(crate) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
     let keys = [one, other].into_iter().flat_map(|it| it.as_object().into_iter().flatten());
     let mut keys = keys.map(|(key, _)| key.as_str());
@@ -158,7 +158,7 @@ pub(crate) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str
     })
 }
 
-/// What sets the value of a key, for a user who gave flags and never saw the manifest.
+/// The flag that sets the value of a key, for a user who never saw the manifest.
 pub(crate) fn set_by(key: &str) -> String {
     let flag = match key {
         "initial_window_packets" => "--initial-window",
@@ -179,7 +179,7 @@ pub(crate) fn set_by(key: &str) -> String {
     flag.to_owned()
 }
 
-/// Writes what [`provenance`] says, after the format.
+/// Writes the output of [`provenance`], after the format.
 pub(crate) fn write(provenance: &Value, folder: &Path) -> Result<(), FileError> {
     write_json(&folder.join(FILE), &Formatted { format: FORMAT, provenance })
 }
@@ -196,7 +196,7 @@ struct Formatted<'a> {
     provenance: &'a Value,
 }
 
-/// What a manifest says, without its format.
+/// The contents of a manifest, without its format.
 pub(crate) fn read(path: &Path) -> Result<Value, StudyError> {
     let text = named_files::read_text(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => unusable(path, format!("there is no such file: {EXPECTED}")),
@@ -217,15 +217,16 @@ pub(crate) fn read(path: &Path) -> Result<Value, StudyError> {
     }
 }
 
-/// What a file is for that is not a manifest.
+/// The error for a file that is not a manifest.
 const EXPECTED: &str = "a study's manifest is needed, the file manifest.json that `utmost compare --out` writes; copy it again, or run the study again";
 
-/// The text of the file that a scheme was read from.
+/// The text of a scheme's file.
 fn text_of(contender: &Contender) -> Option<&str> {
     contender.scheme()?.text.as_deref()
 }
 
-/// Keeps the pages of `plan` that are not bundled, and its schemes that are not built in, beside its manifest.
+/// Copies the pages of `plan` that are not bundled, and its schemes that are not built in, to the folder of its
+/// manifest.
 pub(crate) fn keep_inputs(plan: &Plan, folder: &Path) -> std::io::Result<()> {
     for page in &plan.pages {
         if corpus::bundled(&page.name) == Some(page.as_ref()) {
@@ -251,12 +252,12 @@ fn page_file(folder: &Path, name: &str) -> PathBuf {
     folder.join(PAGES).join(format!("{}.json", crate::file_name(name)))
 }
 
-/// The manifest that a user names: a file, or the folder of a study.
+/// The manifest that an argument names: a file, or the folder of a study.
 pub fn file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(FILE) } else { path.to_owned() }
 }
 
-/// Which program made the manifest in `path`, if it was another than `program`.
+/// The program that made the manifest in `path`, if it differs from `program`.
 pub fn other_program(path: &Path, program: &Value) -> Option<String> {
     let manifest = read(path).ok()?;
     let [theirs, ours] = [&manifest, program].map(|provenance| {
@@ -269,12 +270,12 @@ pub fn other_program(path: &Path, program: &Value) -> Option<String> {
     })
 }
 
-/// The description of the browser that the manifest in `path` records; `None`: it names none.
+/// The description of the browser in the manifest at `path`; `None` if it has none.
 pub fn browser(path: &Path) -> Option<String> {
     read(path).ok()?["browser"].as_str().map(str::to_owned)
 }
 
-/// The plan that the manifest in `path` records: a load at a time, and no qlogs kept. It has no browser ([`browser`]).
+/// The plan in the manifest at `path`: one load at a time, without qlogs. It has no browser ([`browser`]).
 pub fn plan(path: &Path) -> Result<Plan, StudyError> {
     let recorded: Recorded = serde_json::from_value(read(path)?)
         .map_err(|error| unusable(path, format!("not a study's manifest: {error}; {EXPECTED}")))?;
@@ -308,14 +309,14 @@ fn planned(recorded: &Recorded, folder: &Path) -> Result<Plan, String> {
         profile,
         ..Plan::new(pages, schemes, recorded.engine, first)
     };
-    // The window was a choice where it is not what it would have been.
+    // If the recorded window differs from the default, it was a choice.
     if self::recorded(&plan).initial_window_packets != recorded.initial_window_packets {
         plan.initial_window_packets = recorded.initial_window_packets.first().copied();
     }
     Ok(plan)
 }
 
-/// The file is not the manifest of a study, or what it names is missing.
+/// The file is not a study's manifest, or a file that it names is missing.
 pub(crate) fn unusable(path: &Path, cause: impl Display) -> StudyError {
     StudyError::Impossible(format!("{}: {cause}", path.display()))
 }
@@ -336,7 +337,7 @@ fn page(recorded: &RecordedPage, folder: &Path) -> Result<Arc<Page>, String> {
     if page_sha256(&page) == recorded.sha256 {
         return Ok(Arc::new(page));
     }
-    Err(format!("page `{}` is not what it was: its SHA-256 differs", recorded.name))
+    Err(format!("page `{}` has changed: its SHA-256 differs", recorded.name))
 }
 
 fn contender(recorded: &RecordedScheme, folder: &Path) -> Result<Contender, String> {
@@ -366,7 +367,7 @@ fn own_scheme(name: &str, sha256: &str, folder: &Path) -> Result<Scheme, String>
     if corpus::sha256_hex(text.as_bytes()) == sha256 {
         return Ok(read.scheme);
     }
-    Err(format!("scheme `{base}` is not what it was: the SHA-256 of {} differs", file.display()))
+    Err(format!("scheme `{base}` has changed: the SHA-256 of {} differs", file.display()))
 }
 
 fn network(recorded: &Value) -> Result<Network, String> {
@@ -375,7 +376,7 @@ fn network(recorded: &Value) -> Result<Network, String> {
     if &json!(found) == recorded {
         return Ok(found);
     }
-    Err(format!("network `{name}` is not what it was"))
+    Err(format!("network `{name}` has changed"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What came of a load's pushes.
+//! The results of a load's pushes.
 
 use crate::Load;
 use crate::study::carry_out::run::RunRecord;
@@ -7,16 +7,16 @@ use corpus::Page;
 use qlog_tools::pushed::PushedBytes;
 use serde::{Deserialize, Serialize};
 
-/// What came of pushes: in one load, or on average.
+/// The results of pushes: of one load, or on average.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pushes<T> {
     /// Promises whose responses the page used.
     pub taken: T,
     /// Promises that the client refused.
     pub refused: T,
-    /// Pushes that came after the client had requested the resource.
+    /// Pushes that arrived after the client had requested the resource.
     pub late: T,
-    /// Bytes that were pushed and not used.
+    /// Pushed bytes that were not used.
     pub wasted_bytes: T,
 }
 
@@ -48,7 +48,7 @@ impl<T: Copy> Pushes<T> {
 }
 
 impl Pushes<f64> {
-    /// The means over `runs`; `None`: the study says nothing about pushes.
+    /// The means over `runs`; `None` if the study has no pushes.
     pub(crate) fn means(runs: &[&RunRecord]) -> Option<Self> {
         Self::each(runs, mean)
     }

@@ -1,4 +1,4 @@
-//! One load's row of results, every number of it computed from the load's timeline.
+//! One load's row of results, each number computed from the load's timeline.
 
 use crate::study::plan::engine::Engine;
 use crate::study::{Pushes, Setting};
@@ -20,35 +20,35 @@ pub struct RunRecord {
     pub scheme: String,
     /// How it was loaded.
     pub engine: &'static dyn Engine,
-    /// What it met.
+    /// Its setting.
     #[serde(flatten, serialize_with = "Setting::keys_of_run")]
     pub setting: Setting,
     /// The seed of chance.
     pub seed: u64,
-    /// Every resource came, in the order of the scheme.
+    /// Whether every resource arrived, in the order of the scheme.
     pub completed: bool,
-    /// Why it did not complete. Such a run is left out of means.
+    /// Why it did not complete. Such a run is excluded from means.
     pub unfinished: Option<Unfinished>,
     /// From the first request to the last byte.
     pub duration_ms: f64,
     /// All metrics, each by its name.
     #[serde(flatten)]
     pub metrics: Measured,
-    /// The least index that any order could have. Null where nothing is above the fold, and with a transport where the bound is not proven: see
+    /// The lowest possible index of any order. Null if nothing is above the fold, and with a transport if the bound is not proven: see
     /// [`crate::bounds`].
     pub lower_bound: OnlyAtf,
-    /// Whether this order is proven to be the best (`oracle`) or the worst (`anti-oracle`), and not only the best or the worst
-    /// that was found; `None`: the order is a scheme's.
+    /// Whether this order is proven to be the best (`oracle`) or the worst (`anti-oracle`), not just the best or worst found; `None` for a
+    /// scheme's order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proven: Option<bool>,
-    /// What came of responses after the client cancelled them; `None`: it cancelled nothing.
+    /// The fate of responses after the client cancelled them; `None` if it cancelled nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<Tail>,
-    /// What came of pushes; `None`: the study says nothing about them.
+    /// The results of pushes; `None` if the study has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pushes: Option<Pushes<u64>>,
-    /// The resources that were not requested, because the client had them: from its HTTP cache, or from a push that came
-    /// for this page during an earlier one.
+    /// The resources that were not requested, because the client had them: from its HTTP cache, or from a push for this page that arrived
+    /// during an earlier one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reused: Vec<usize>,
     /// The resources, in the order of their requests.
@@ -60,9 +60,9 @@ pub struct RunRecord {
 pub struct Unfinished {
     /// The first problem.
     pub problem: String,
-    /// Its logs, in the study's folder, if it has one.
+    /// Its logs, relative to the study's folder, if it has one.
     pub qlog: Option<String>,
-    /// Whether the scheme failed, in this load or in another one of the study: its order is then not the scheme's.
+    /// False if the scheme failed, in this load or in another one of the study: its order is then not the scheme's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_scheme: bool,
 }
@@ -74,7 +74,7 @@ pub struct OnlyAtf {
     pub atf: Option<f64>,
 }
 
-/// When one resource came; milliseconds from t0.
+/// When one resource arrived; milliseconds from t0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResourceTimes {
     /// Its ID in the page.
@@ -94,7 +94,7 @@ pub struct ResourceTimes {
 }
 
 impl RunRecord {
-    /// The results of a load's timeline. The columns that say how it was loaded stay empty.
+    /// The results of a load's timeline. The columns that describe its conditions stay empty.
     pub fn of_load(page: &Page, load: &Load) -> Self {
         let timeline = &load.timeline;
         let above_fold = above_fold(page);
@@ -111,7 +111,7 @@ impl RunRecord {
         }
     }
 
-    /// The same with what the client says of pushes and of what it had.
+    /// The same with the client's report on pushes and reused resources.
     #[must_use]
     pub fn with_outcome(mut self, outcome: &Outcome) -> Self {
         for resource in &mut self.resources {
@@ -132,7 +132,7 @@ impl RunRecord {
         self.metrics.byte_index()
     }
 
-    /// The value that counts: above the fold, or over all resources where a page has nothing there.
+    /// The value that counts: above the fold, or over all resources if a page has none above the fold.
     pub fn value(&self, metric: &Metric) -> Option<f64> {
         let values = self.metrics.get(metric);
         values.atf.or(values.all)
@@ -143,7 +143,7 @@ impl RunRecord {
         self.unfinished.as_ref().is_some_and(|it| it.of_scheme)
     }
 
-    /// Index divided by its lower bound, above the fold; 1 is as good as can be.
+    /// Index divided by its lower bound, above the fold; 1 is the best possible.
     pub fn regret(&self) -> Option<f64> {
         let (index, bound) = self.byte_index().atf.zip(self.lower_bound.atf)?;
         (bound > 0.0).then(|| index / bound)

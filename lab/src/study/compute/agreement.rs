@@ -1,4 +1,4 @@
-//! How well one study predicts another: the same pages, schemes and settings, such as the playback on `stack` beside a browser.
+//! How well one study predicts another with the same pages, schemes and settings, such as the playback on `stack` for a browser.
 
 use crate::study::statistics::{Interval, hodges_lehmann, median, spearman};
 use crate::study::{RunRecord, Setting};
@@ -7,39 +7,39 @@ use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// The schemes of a page in one setting: in the order that was measured, and in the predicted one.
+/// The schemes of a page in one setting, in the measured and the predicted order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Agreement {
     /// The page.
     pub page: String,
-    /// The network, and what else the studies vary.
+    /// The network, and the other varied dimensions.
     #[serde(flatten)]
     pub setting: Setting,
-    /// The schemes with loads that finished in both studies, by name, with their medians.
+    /// The schemes with finished loads in both studies, by name, with their medians.
     pub schemes: Vec<SchemeMedians>,
-    /// Spearman's rank correlation of the medians; null for fewer than three schemes, or where all are equal.
+    /// Spearman's rank correlation of the medians; null for fewer than three schemes, or if all are equal.
     pub spearman: Option<f64>,
-    /// The same between the measured loads with even seeds and those with odd ones: how well the browser predicts itself. Where
-    /// schemes are equal but for chance, no prediction can be expected to do better.
+    /// The same between measured loads with even seeds and with odd ones: how well the browser predicts itself. If schemes differ
+    /// only by chance, no prediction can be expected to do better.
     pub repeatability: Option<f64>,
-    /// Pairs of schemes that the measured loads tell apart: the 95 % interval of the ratio of loads with the same seed is on one side
-    /// of 1 (needs six seeds).
+    /// Pairs of schemes that the measured loads distinguish: the 95 % interval of the ratio of loads with the same seed is on one
+    /// side of 1 (needs six seeds).
     pub told_apart: usize,
     /// Among these, the pairs whose predicted medians are in the same order.
     pub told_alike: usize,
-    /// The scheme with the least measured median.
+    /// The scheme with the lowest measured median.
     pub winner: String,
-    /// The scheme with the least predicted median.
+    /// The scheme with the lowest predicted median.
     pub predicted_winner: String,
-    /// How many times as long the predicted winner takes as the winner, as measured: Hodges and Lehmann's estimate over pairs of
-    /// loads with the same seed.
+    /// The measured time of the predicted winner divided by the winner's: Hodges and Lehmann's estimate over pairs of loads with the
+    /// same seed.
     pub winner_ratio: Option<f64>,
     /// Its 95 % interval; null with fewer than six pairs.
     pub winner_ratio_interval: Option<Interval>,
     /// Whether both are the same, or their difference is within the interval.
     pub is_winner_predicted: bool,
-    /// From the first byte of the document to the first request that follows it, the median over all loads, as measured; null where
-    /// nothing follows. Browsers take this time to commit to a document ([`corpus::Page::commit_ms`]), which no order changes.
+    /// From the first byte of the document to the first request after it, the measured median over all loads; null without such a
+    /// request. Browsers take this time to commit to a document ([`corpus::Page::commit_ms`]); the order does not affect it.
     pub commit_ms: Option<f64>,
     /// As predicted.
     pub predicted_commit_ms: Option<f64>,
@@ -63,8 +63,7 @@ pub struct SchemeMedians {
 /// Loads by page and setting, then by scheme.
 type Loads<'a> = BTreeMap<(&'a str, &'a Setting), BTreeMap<&'a str, Vec<&'a RunRecord>>>;
 
-/// Each page and setting that both studies loaded. The metric counts above the fold, or over all resources where a page has nothing
-/// there.
+/// Each page and setting that both studies loaded. The metric counts above the fold, or over all resources if a page has none there.
 pub fn agreements(
     measured: &[RunRecord],
     predicted: &[RunRecord],
@@ -155,13 +154,13 @@ impl Agreement {
         })
     }
 
-    /// By how much the predicted load events are off, as shares of the measured ones: one for each scheme.
+    /// The errors of the predicted load events, as shares of the measured ones: one for each scheme.
     pub fn load_errors(&self) -> impl Iterator<Item = f64> + '_ {
         self.schemes.iter().filter_map(|it| Some(it.predicted_load_ms? / it.load_ms? - 1.0))
     }
 }
 
-/// Whether the prediction has the order of each pair of schemes that the measured loads tell apart.
+/// Whether the prediction has the right order, for each pair of schemes that the measured loads distinguish.
 fn told_apart(
     schemes: &[SchemeMedians],
     measured: &BTreeMap<&str, Vec<&RunRecord>>,
@@ -207,7 +206,7 @@ fn ratios(loads: &[&RunRecord], by: &[&RunRecord], metric: &Metric) -> Vec<f64> 
     ratios.filter(|it| it.is_finite()).collect()
 }
 
-/// The medians of the loads with even seeds and of those with odd ones.
+/// The medians of the loads with even seeds and with odd ones.
 fn halves(runs: &[&RunRecord], metric: &Metric) -> Option<(f64, f64)> {
     let (even, odd): (Vec<&RunRecord>, Vec<&RunRecord>) =
         runs.iter().copied().partition(|it| it.seed % 2 == 0);
@@ -221,7 +220,7 @@ mod tests {
     use crate::browsing::{ObservedLoad, ObservedResource, timeline};
     use qlog_tools::metrics::byte_index;
 
-    /// Loads of one scheme that take so long each, with seeds from 0.
+    /// Loads of one scheme with these times, with seeds from 0.
     fn loads(scheme: &str, times_ms: &[f64]) -> Vec<RunRecord> {
         let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
         page.resources.truncate(1);
@@ -259,14 +258,14 @@ mod tests {
         assert_eq!(same.repeatability, Some(0.5));
         // `rr` is slower than both others in all six pairs of loads; these two are not told apart.
         assert_eq!((same.told_apart, same.told_alike), (2, 2));
-        // Which of two equals comes first is chance.
+        // The order of two equal ones is chance.
         let close = judged(predicted(290.0, 195.0, 200.0));
         assert_eq!((&*close.predicted_winner, close.is_winner_predicted), ("fifo", true));
         assert_eq!((close.spearman, close.told_alike), (Some(0.5), 2));
         let wrong = judged(predicted(100.0, 195.0, 200.0));
         assert_eq!((&*wrong.predicted_winner, wrong.is_winner_predicted), ("rr", false));
         assert_eq!((wrong.told_apart, wrong.told_alike), (2, 0));
-        // A prediction that two are equal does not tell them apart.
+        // A prediction of equality does not distinguish two schemes.
         assert_eq!(judged(predicted(200.0, 200.0, 195.0)).told_alike, 1);
         let errors: Vec<f64> = wrong.load_errors().map(|it| (it * 100.0).round()).collect();
         assert_eq!(errors, [-2.0, -5.0, -67.0]);
@@ -282,7 +281,7 @@ mod tests {
             finished_ms: Some(900.0),
         };
         let seen = ObservedLoad {
-            // The last is a preload that a hint asked for before the document came.
+            // The last is a preload that a hint requested before the document arrived.
             resources: vec![
                 resource(0, 0.0, 50.0),
                 resource(1, 88.0, 120.0),

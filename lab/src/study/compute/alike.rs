@@ -1,4 +1,4 @@
-//! Schemes of a plan that place alike: the same loads under two names would be counted as two.
+//! Schemes of a plan that place streams alike: the same loads under two names would count as two.
 
 use crate::study::{Plan, RunRecord, Study};
 use crate::{Contender, Metadata};
@@ -7,14 +7,14 @@ use server::SignalUse;
 use std::collections::BTreeMap;
 
 impl Plan {
-    /// Leaves out each scheme that is not `named`, and that places as another one of the plan does.
+    /// Leaves out each scheme that is not `named` and places streams as another one of the plan does.
     pub fn leave_out_twins(&mut self, named: impl Fn(&str) -> bool) {
         let twins = self.twins().into_iter().filter(|(scheme, _)| !named(scheme));
         self.left_out = twins.collect();
         self.schemes.retain(|it| !self.left_out.contains_key(it.name()));
     }
 
-    /// Which schemes were left out, and which place alike, in words.
+    /// Which schemes were left out, and which place streams alike, in words.
     pub(crate) fn said_of_twins(&self) -> Vec<String> {
         let left_out = self.left_out.iter();
         let left_out = left_out.map(|(scheme, twin)| {
@@ -27,7 +27,7 @@ impl Plan {
         left_out.chain(kept).collect()
     }
 
-    /// The schemes that place as another one of the plan does in every setting, each with that one.
+    /// The schemes that place streams as another one of the plan in every setting, each with that one.
     fn twins(&self) -> BTreeMap<String, String> {
         let mut twins = BTreeMap::new();
         for scheme in self.schemes.iter().filter_map(Contender::scheme) {
@@ -38,8 +38,8 @@ impl Plan {
         twins
     }
 
-    /// The schemes of a study that are one under two names, each with the one that stands for both: the baseline, or the first.
-    /// They place alike, or each of their loads is the same.
+    /// The schemes of a study that are duplicates under two names, each with its representative: the baseline, or the first.
+    /// They place streams alike, or each of their loads is the same.
     pub(crate) fn twins_among(&self, runs: &[RunRecord]) -> BTreeMap<String, String> {
         let placed = self.twins().into_iter().map(|(scheme, twin)| {
             if scheme == self.baseline { (twin, scheme) } else { (scheme, twin) }
@@ -90,7 +90,7 @@ fn are_the_same(one: &[&RunRecord], other: &[&RunRecord]) -> bool {
         })
 }
 
-/// A sentence for each scheme with the same loads as another one, though nothing says that both place alike.
+/// A sentence for each scheme with the same loads as another one, although they are not known to place streams alike.
 pub fn same_loads(plan: &Plan, study: &Study) -> Vec<String> {
     let known = plan.twins();
     let found = study

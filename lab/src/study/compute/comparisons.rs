@@ -1,4 +1,4 @@
-//! Each scheme against the baseline: how large the difference is over sites, and whether it is more than chance.
+//! Compares each scheme with the baseline: the size of the difference over sites, and whether it exceeds chance.
 
 use crate::study::compute::summary::{LoadSpeedups, Paired, grouped};
 use crate::study::statistics::bootstrap::bootstrap_geometric_mean;
@@ -9,7 +9,7 @@ use qlog_tools::metrics::{BySet, Metric, Set};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One scheme against the baseline in one setting. A ratio above 1: the scheme is better.
+/// One scheme compared with the baseline in one setting. A ratio above 1 means that the scheme is better.
 ///
 /// A pair is a site: the geometric mean of the ratios of its pages, because pages of one template are not independent. In a
 /// study of one page, a pair is two loads with the same seed; they count once if the seeds changed nothing.
@@ -17,18 +17,18 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct ComparisonRow {
     /// The scheme.
     pub scheme: String,
-    /// The scheme that it is compared with.
+    /// The scheme with which it is compared.
     pub baseline: String,
-    /// The network, the send buffer, and what else the study varies.
+    /// The network, the send buffer, and the other varied dimensions.
     #[serde(flatten)]
     pub setting: Setting,
-    /// Pages with a ratio: those that have the metric in a load that completed under both schemes.
+    /// Pages with a ratio: under both schemes, a completed load has the metric.
     pub pages: usize,
-    /// The sites that they come from.
+    /// Their sites.
     pub sites: usize,
     /// Pages with a ratio of this set.
     pub ratio_pages: BySet<usize>,
-    /// What makes a pair.
+    /// The unit of a pair.
     pub pairs_of: Unit,
     /// The number of pairs.
     pub pairs: BySet<usize>,
@@ -46,19 +46,19 @@ pub struct ComparisonRow {
     pub hodges_lehmann_ratio: BySet,
     /// The matched-pairs rank-biserial correlation; null with fewer than six pairs.
     pub rank_biserial: BySet,
-    /// The two-sided p of Wilcoxon's signed-rank test; null with fewer than six pairs.
+    /// The two-sided p-value of Wilcoxon's signed-rank test; null with fewer than six pairs.
     pub wilcoxon_p: BySet,
     /// How it was computed.
     pub wilcoxon_method: BySet<Method>,
-    /// The same p, adjusted by Holm for the schemes that are compared with the baseline in this setting. Schemes that are one
-    /// under two names count once, and the baseline under another name does not count.
+    /// The same p, with Holm's adjustment for the schemes that are compared with the baseline in this setting. Duplicate schemes
+    /// count once, and duplicates of the baseline do not count.
     pub holm_p: BySet,
     /// The better of the two, if the adjusted p is below 0.05 and the interval does not contain 1.
     pub winner: BySet<String>,
 }
 
 schedulers::named! {
-    /// What makes a pair.
+    /// The unit of a pair.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Unit {
@@ -70,7 +70,7 @@ schedulers::named! {
 }
 
 impl Unit {
-    /// Sites, unless all loads that count are of one page.
+    /// Sites, unless all counting loads are of one page.
     pub(crate) fn of<'a>(runs: &'a [RunRecord], pages: &Pages<'a>) -> Self {
         let mut names: BTreeSet<&str> = runs.iter().map(|it| &*it.page).collect();
         names.retain(|it| (pages.weight_of)(it) > 0.0);
@@ -78,10 +78,10 @@ impl Unit {
     }
 }
 
-/// The highest probability with which any winner of a setting may be named by chance.
+/// The highest probability that chance names any winner in a setting.
 pub(crate) const LEVEL: f64 = 0.05;
 
-/// One row for each scheme but the baseline and those that failed, and each setting, in the order of first appearance.
+/// One row for each scheme, except the baseline and failed ones, and each setting, in the order of first appearance.
 pub fn compare<'a>(
     runs: &'a [RunRecord],
     metric: &'static Metric,
@@ -143,8 +143,8 @@ fn row<'a>(
     }
 }
 
-/// The logarithms of ratios as a bootstrap draws them: the two of a pair together. Without chance, all loads of the only page
-/// are one pair.
+/// The logarithms of ratios in clusters for the bootstrap: the two of a pair stay together. Without randomness, all loads of the
+/// only page are one pair.
 pub(crate) fn log_ratios<'a>(
     speedups: &LoadSpeedups<'a>,
     set: Set,
@@ -170,18 +170,18 @@ fn sites<'a>(speedups: &LoadSpeedups<'a>, set: Set, of: &Pages<'a>) -> Vec<Vec<W
     by_site(&pages.collect::<Vec<_>>(), &of.site_of)
 }
 
-/// Logarithms of ratios that differ by less belong to the same load.
+/// Logarithms of ratios that differ by less count as the same load.
 const SAME_LOAD: f64 = 1e-5;
 
-/// Whether these logarithms are all of the same load: the seeds have changed nothing.
+/// Whether these logarithms all come from the same load: the seeds had no effect.
 pub(crate) fn are_of_one_load(logarithms: &[f64]) -> bool {
     let low = logarithms.iter().copied().fold(f64::INFINITY, f64::min);
     logarithms.iter().all(|it| it - low < SAME_LOAD)
 }
 
-/// The logarithms of the only page's loads as a bootstrap draws them: each load alone. All are one where seeds decide nothing, or
-/// have changed nothing: repetitions would count as evidence. Loads of which only some are alike are all kept, because a rare one
-/// must stay rare.
+/// The logarithms of the only page's loads in clusters for the bootstrap: each load alone. All form one cluster if seeds have no
+/// effect, because repetitions would count as evidence. If only some loads are alike, all are kept, because a rare one must stay
+/// rare.
 fn load_clusters(logarithms: Vec<f64>, has_chance: bool) -> Vec<Vec<Weighted>> {
     let is_one = !has_chance || are_of_one_load(&logarithms);
     let loads: Vec<Weighted> = logarithms.into_iter().map(|it| (it, 1.0)).collect();
@@ -196,7 +196,7 @@ fn logarithms(loads: &[BySet], set: Set) -> Vec<f64> {
     loads.iter().filter_map(|it| Some(it.get(set)?.ln())).collect()
 }
 
-/// What a row says of one set of resources.
+/// A row's results for one set of resources.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     wins: usize,
@@ -227,7 +227,7 @@ impl Outcome {
     }
 }
 
-/// Adjusts the p of each setting's schemes for how many they are, for each set of resources by itself. `twins` count once.
+/// Adjusts the p of each setting's schemes for their number, separately for each set of resources. `twins` count once.
 fn adjust(rows: &mut [ComparisonRow], twins: &BTreeMap<String, String>) {
     let mut families: BTreeMap<Setting, Vec<&mut ComparisonRow>> = BTreeMap::new();
     for row in rows {
@@ -253,7 +253,7 @@ fn adjusted(
     let of_rows = family.iter().map(|row| {
         let own = row.wilcoxon_p.get(set)?;
         let name = twins.get(&row.scheme).unwrap_or(&row.scheme);
-        // The baseline under another name is in no family.
+        // A duplicate of the baseline belongs to no family.
         Some(of_scheme.get(name).map_or(own, |it| it.max(own)))
     });
     of_rows.collect()
@@ -269,14 +269,14 @@ impl ComparisonRow {
     }
 }
 
-/// One of the two that are compared.
+/// One of two compared schemes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Scheme,
     Baseline,
 }
 
-/// The better one, if the adjusted p says so and the ranks and the interval agree.
+/// The better one, if the adjusted p is significant and the ranks and the interval agree.
 fn better(adjusted_p: f64, [low, high]: Interval, ranks: f64) -> Option<Side> {
     match ranks > 0.0 {
         _ if adjusted_p >= LEVEL => None,
@@ -286,8 +286,8 @@ fn better(adjusted_p: f64, [low, high]: Interval, ranks: f64) -> Option<Side> {
     }
 }
 
-/// Which schemes are worse than the one that the logarithms of their ratios are over, by the rule that names winners; the p
-/// of these tests are adjusted for as many as there are. `None` with fewer than six pairs.
+/// Which schemes are worse than the one that these logarithms of ratios are relative to, by the rule that names winners; the
+/// p-values are adjusted for the number of tests. `None` with fewer than six pairs.
 pub(crate) fn are_behind(log_ratios: &[Vec<Vec<Weighted>>]) -> Vec<Option<bool>> {
     let outcomes: Vec<Option<Outcome>> = log_ratios.iter().map(|it| Outcome::of(it)).collect();
     let p_values = outcomes.iter().flatten().filter_map(|it| Some(it.p?.0));

@@ -1,4 +1,4 @@
-//! How many pages have a value of the study's metric, and why others have none.
+//! How many pages have a value of the study's metric, and why others lack one.
 
 use crate::above_fold;
 use crate::study::{Plan, RunRecord};
@@ -6,7 +6,7 @@ use corpus::Page;
 use qlog_tools::metrics::{Metric, Set};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A sentence for each set of resources in which a page has no value; none if all have one.
+/// A sentence for each set of resources in which a page has no value; empty if all have one.
 pub fn missing(plan: &Plan, runs: &[RunRecord]) -> Vec<String> {
     let sets = if plan.metric.is_of_page() { &[Set::Atf][..] } else { &[Set::Atf, Set::All] };
     sets.iter().filter_map(|set| of_set(plan, runs, *set)).collect()
@@ -55,7 +55,7 @@ fn of_set(plan: &Plan, runs: &[RunRecord], set: Set) -> Option<String> {
 
 const UNLOADED: &str = "no load that finished";
 
-/// What a page lacks that a metric needs.
+/// The missing facts of the page for a metric.
 fn reason(page: &Page, metric: &Metric, set: Set) -> &'static str {
     let has_hero = page.resources.iter().any(|it| it.hero);
     match metric.name {

@@ -1,4 +1,4 @@
-//! What the pages of a study are like: columns beside its results.
+//! The facts of a study's pages: columns beside its results.
 
 use corpus::Page;
 use corpus::facts::NUMBERS;
@@ -11,7 +11,7 @@ use serde_json::json;
 pub struct PageFacts {
     /// Its name.
     pub page: String,
-    /// The site or template that it is of.
+    /// The site or template to which it belongs.
     pub site: String,
     /// The values of [`NUMBERS`], each a key with its name.
     #[serde(flatten, serialize_with = "by_name")]
@@ -29,7 +29,7 @@ impl PageFacts {
     }
 }
 
-/// A count is written without a decimal point, as CSV files have it.
+/// Serializes numbers by name. Counts are written without a decimal point, as in CSV files.
 fn by_name<S: Serializer>(
     numbers: &[f64; NUMBERS.len()],
     serializer: S,

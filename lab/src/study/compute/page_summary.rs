@@ -13,7 +13,7 @@ pub struct PageRow {
     pub page: String,
     /// The scheme.
     pub scheme: String,
-    /// The network, the send buffer, and what else the study varies.
+    /// The network, the send buffer, and the other varied dimensions.
     #[serde(flatten)]
     pub setting: Setting,
     /// Loads that completed.
@@ -23,14 +23,14 @@ pub struct PageRow {
     /// The median of each metric.
     #[serde(flatten, serialize_with = "medians")]
     pub median: Measured,
-    /// Against the baseline, load by load: Hodges and Lehmann's estimate of the ratio.
+    /// The ratio to the baseline, load by load: Hodges and Lehmann's estimate.
     pub speedup: BySet,
-    /// Its 95 % interval; null with fewer than six pairs of loads. Without chance, the ratio itself.
+    /// Its 95 % interval; null with fewer than six pairs of loads. Without randomness, the ratio itself.
     pub speedup_interval: BySet<Interval>,
-    /// Whether the order of a bracket is proven to be the best or the worst; `None`: the row is a scheme's.
+    /// Whether the order of a bracket is proven to be the best or the worst; `None` for a scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proven: Option<bool>,
-    /// What came of pushes, the medians over completed loads; `None`: the study says nothing about them.
+    /// The results of pushes, medians over completed loads; `None` if the study has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_pushes: Option<Pushes<f64>>,
 }
@@ -44,7 +44,8 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// From the ratios of pairs of loads. Without `chance` the interval is the ratio itself. `None` without pairs.
+    /// From the ratios of pairs of loads. Without `chance`, the interval is the ratio itself. `None` without
+    /// pairs.
     pub(crate) fn of(ratios: &[f64], chance: bool) -> Option<Self> {
         let logarithms: Vec<f64> = ratios.iter().map(|it| it.ln()).collect();
         let (middle, interval) = hodges_lehmann(&logarithms)?;
@@ -83,13 +84,13 @@ fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>, chance: bo
         median: measured(&completed, median),
         speedup: ratio.map(|it| Some(it.middle)),
         speedup_interval: ratio.map(|it| it.interval),
-        // The search is the same for each seed.
+        // The search does not depend on the seed.
         proven: completed.iter().find_map(|it| it.proven),
         median_pushes: Pushes::medians(&completed),
     }
 }
 
-/// `median_byte_index` and so on.
+/// Serializes medians as `median_byte_index` and so on.
 fn medians<S: Serializer>(median: &Measured, serializer: S) -> Result<S::Ok, S::Error> {
     median.prefixed("median_").serialize(serializer)
 }

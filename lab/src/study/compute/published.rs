@@ -1,4 +1,4 @@
-//! Published results, and how well a study agrees with their ranks of the schemes.
+//! Published results, and how well a study agrees with their ranking of the schemes.
 
 use crate::study::statistics::{SAMPLE_MIN, spearman};
 use crate::study::{Setting, SummaryRow};
@@ -35,17 +35,17 @@ const fn row(scheme: &'static str, all: f64, atf: f64, atf_1000k: f64) -> Table2
     Table2Row { scheme, all, atf, atf_1000k }
 }
 
-/// With fewer schemes in common a rank correlation says nothing: of four, chance orders one in 24 perfectly.
+/// With fewer common schemes, a rank correlation is meaningless: chance orders four perfectly in one case of 24.
 const SCHEMES_MIN: usize = 5;
 
 /// The send buffer of its last column.
 const LARGE_BUFFER_BYTES: u64 = 1_000_000;
 
-/// How alike a study and a publication rank the schemes that both have. The baseline is not among them: its speedup is 1
-/// in both, whatever was measured.
+/// How similarly a study and a publication rank their common schemes. The baseline does not count, because its speedup is
+/// always 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankCorrelation {
-    /// The study's network, its send buffer, and what else it varies.
+    /// The study's network, its send buffer, and its other varied dimensions.
     #[serde(flatten)]
     pub setting: Setting,
     /// The published column.
@@ -56,7 +56,7 @@ pub struct RankCorrelation {
     pub spearman: f64,
 }
 
-/// A published column, and the value of a summary's row that it is compared with.
+/// A published column, and the summary's value for comparison.
 type Column = (&'static str, fn(&Table2Row) -> f64, fn(&SummaryRow) -> Option<f64>);
 
 const ALL: Column = ("Marx et al. 2019, Table 2, All", |it| it.all, |it| it.mean_speedup.all);
@@ -64,8 +64,8 @@ const ATF: Column = ("Marx et al. 2019, Table 2, ATF", |it| it.atf, |it| it.mean
 const ATF_LARGE: Column =
     ("Marx et al. 2019, Table 2, 1000K", |it| it.atf_1000k, |it| it.mean_speedup.atf);
 
-/// For each setting of a summary, and each published column that is about its send buffer; none with fewer than five
-/// schemes in common, or where pages come from fewer sites than an interval needs: the published means are over 43 pages.
+/// For each setting of a summary, and each published column for its send buffer. Omits settings with fewer than five
+/// common schemes, or whose pages come from too few sites for an interval, because the published means are over 43 pages.
 pub fn rank_correlations(summary: &[SummaryRow]) -> Vec<RankCorrelation> {
     let mut settings: Vec<&Setting> = Vec::new();
     for row in summary {
@@ -136,7 +136,7 @@ mod tests {
         let found = of(&six, 6);
         let correlations: Vec<String> =
             found.iter().map(|it| format!("{:.3}", it.spearman)).collect();
-        // Above the fold the paper has fifo below spdyrr and bucket, and firefox below wrr.
+        // Above the fold, the paper ranks fifo below spdyrr and bucket, and firefox below wrr.
         assert_eq!(correlations, ["1.000", "0.600"]);
         assert!(found.iter().all(|it| it.schemes == 5));
         assert_eq!(of(&six, 5), [], "four schemes beside the baseline");

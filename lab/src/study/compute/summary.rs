@@ -1,5 +1,4 @@
-//! The results of each scheme: means over pages of the per-page ratio to the baseline, as in the paper, and how certain
-//! they are.
+//! The results of each scheme: means over pages of the per-page ratio to the baseline, as in the paper, and their certainty.
 
 use crate::study::compute::comparisons::log_ratios;
 use crate::study::statistics::bootstrap::{bootstrap_geometric_mean, bootstrap_weighted_mean};
@@ -14,35 +13,35 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct SummaryRow {
     /// The scheme.
     pub scheme: String,
-    /// The network, the send buffer, and what else the study varies.
+    /// The network, the send buffer, and the other varied dimensions.
     #[serde(flatten)]
     pub setting: Setting,
-    /// Pages that count: those with a speedup, so with a load that completed and has the metric under this scheme and, with the
-    /// same seed, under the baseline.
+    /// Pages that count: pages with a speedup, that is, with a completed load that has the metric under this scheme and, with
+    /// the same seed, under the baseline.
     pub pages: usize,
-    /// The sites that they come from.
+    /// Their sites.
     pub sites: usize,
     /// Pages with a speedup of this set.
     pub speedup_pages: BySet<usize>,
-    /// The sites that they come from.
+    /// Their sites.
     pub speedup_sites: BySet<usize>,
-    /// Loads that did not finish. They count in nothing else.
+    /// Loads that did not finish. They count nowhere else.
     pub unfinished: usize,
     /// The mean of each metric over all loads that have it.
     #[serde(flatten, serialize_with = "means")]
     pub mean: Measured,
-    /// The pages that have a load with a value of each metric: those that its mean is of. Keys are `pages_byte_index` and so on.
+    /// The number of pages behind each metric's mean: those with a load that has a value. Keys are `pages_byte_index` and so on.
     #[serde(flatten)]
     pub mean_pages: BTreeMap<String, BySet<usize>>,
-    /// Mean of the pages' speedups. A page's is the mean of its loads', each against the load of the baseline
-    /// that met the same link.
+    /// Mean of the pages' speedups. A page's speedup is the mean of its loads', each relative to the baseline's load over the
+    /// same link.
     pub mean_speedup: BySet,
-    /// Its 95 % interval: sites, each with all of its pages, drawn again and again; of a single page its loads,
-    /// which count once if the seeds changed nothing.
+    /// Its 95 % interval, from a bootstrap over sites with all of their pages; for a single page, over its loads, which count
+    /// once if the seeds had no effect.
     pub mean_speedup_interval: BySet<Interval>,
-    /// The geometric mean over pages of their loads' geometric means: no scheme gains by exchanging the two that are compared.
+    /// The geometric mean over pages of their loads' geometric means. It treats the two compared schemes symmetrically.
     pub geometric_mean_speedup: BySet,
-    /// Its 95 % interval, from the same draws.
+    /// Its 95 % interval, from the same bootstrap.
     pub geometric_mean_speedup_interval: BySet<Interval>,
     /// The median of the pages' speedups.
     pub median_speedup: BySet,
@@ -50,20 +49,20 @@ pub struct SummaryRow {
     pub best_page_speedup: BySet,
     /// The page that gains least.
     pub worst_page_speedup: BySet,
-    /// Index divided by its lower bound: the mean over completed loads; null where there is no lower bound.
+    /// Index divided by its lower bound: the mean over completed loads; null if there is no lower bound.
     pub mean_regret: OnlyAtf,
-    /// Pages on which the order of a bracket is proven to be the best or the worst; `None`: the row is a scheme's.
+    /// Pages on which the order of a bracket is proven to be the best or the worst; `None` for a scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proven_pages: Option<usize>,
-    /// What came of pushes, on average over completed loads; `None`: the study says nothing about them.
+    /// The results of pushes, means over completed loads; `None` if the study has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_pushes: Option<Pushes<f64>>,
 }
 
-/// The loads that are compared with one another: page, setting and seed.
+/// The key of loads that are compared with one another: page, setting and seed.
 type Link<'a> = (&'a str, &'a Setting, u64);
 
-/// The loads of one scheme that completed, by link: a load is compared with the one that met the same link.
+/// The completed loads of one scheme, by link: a load is compared with the one over the same link.
 pub(crate) struct Paired<'a> {
     pub(crate) scheme: &'a str,
     loads: BTreeMap<Link<'a>, &'a RunRecord>,
@@ -74,20 +73,20 @@ pub(crate) struct Paired<'a> {
 pub(crate) type LoadSpeedups<'a> = BTreeMap<&'a str, Vec<BySet>>;
 
 impl<'a> Paired<'a> {
-    /// The loads under `scheme`, to compare others with by `metric`.
+    /// The loads under `scheme`, for comparing others with them by `metric`.
     pub(crate) fn of(runs: &'a [RunRecord], scheme: &'a str, metric: &'static Metric) -> Self {
         let completed = runs.iter().filter(|it| it.scheme == scheme && it.completed);
         Self { scheme, loads: completed.map(|it| (link(it), it)).collect(), metric }
     }
 
-    /// How many times better `run` is than the load that met the same link.
+    /// How many times better `run` is than the load over the same link.
     pub(crate) fn speedup(&self, run: &RunRecord) -> Option<BySet> {
         let baseline = self.loads.get(&link(run)).filter(|_| run.completed)?;
         let [baseline, own] = [baseline, run].map(|it| it.metrics.get(self.metric));
         Some(BySet::each(|set| self.metric.speedup(baseline.get(set), own.get(set))))
     }
 
-    /// The speedups of `runs`, without pages that count nothing.
+    /// The speedups of `runs`, without pages of weight 0.
     pub(crate) fn speedups_by_page<'b>(
         &self,
         runs: &[&'b RunRecord],
@@ -104,7 +103,7 @@ impl<'a> Paired<'a> {
     }
 }
 
-/// Loads that differ in their seeds only: page, scheme and setting.
+/// The key of loads that differ only in their seeds: page, scheme and setting.
 pub(crate) type Group<'a> = (&'a str, &'a str, &'a Setting);
 
 /// The group of a load.
@@ -134,7 +133,7 @@ pub(crate) fn grouped<'a, K: Ord + Clone>(
 }
 
 /// One row for each scheme and setting, in the order of first appearance; speedups are by `metric` over `rr`. `site_of` names
-/// the site of a page: intervals draw the pages of a site together.
+/// the site of a page: bootstraps keep the pages of a site together.
 pub fn summarise<'a>(
     runs: &'a [RunRecord],
     metric: &'static Metric,
@@ -143,20 +142,20 @@ pub fn summarise<'a>(
     summarise_weighted(runs, metric, BASELINE, &Pages::new(site_of, |_| 1.0))
 }
 
-/// What a summary must know besides loads.
+/// Facts that a summary needs besides loads.
 pub struct Pages<'a> {
     /// The site of a page.
     pub site_of: Box<dyn Fn(&'a str) -> &'a str + 'a>,
-    /// How much a page counts. One with 0 counts in nothing but `unfinished`.
+    /// The weight of a page. A page with weight 0 counts only in `unfinished`.
     pub weight_of: Box<dyn Fn(&'a str) -> f64 + 'a>,
-    /// The settings in which seeds decide nothing that matters.
+    /// The settings in which seeds have no relevant effect.
     pub certain: BTreeSet<Setting>,
-    /// The schemes that are one under two names, each with the one that stands for both.
+    /// The schemes that are duplicates under two names, each with its representative.
     pub twins: BTreeMap<String, String>,
 }
 
 impl<'a> Pages<'a> {
-    /// Pages that chance decides about in every setting, under schemes that all differ.
+    /// Pages with randomness in every setting, under schemes that all differ.
     pub fn new(
         site_of: impl Fn(&'a str) -> &'a str + 'a,
         weight_of: impl Fn(&'a str) -> f64 + 'a,
@@ -165,17 +164,17 @@ impl<'a> Pages<'a> {
         Self { site_of, weight_of, certain: BTreeSet::new(), twins: BTreeMap::new() }
     }
 
-    /// Whether seeds decide about loads in a setting.
+    /// Whether seeds affect loads in a setting.
     pub(crate) fn has_chance(&self, setting: &Setting) -> bool {
         !self.certain.contains(setting)
     }
 
-    /// How many sites these pages come from.
+    /// The number of sites of these pages.
     pub(crate) fn sites(&self, pages: impl Iterator<Item = &'a str>) -> usize {
         pages.map(|it| (self.site_of)(it)).collect::<BTreeSet<_>>().len()
     }
 
-    /// How many pages have a speedup of a set, and how many sites they come from; `None` without any.
+    /// The number of pages with a speedup of a set, and of their sites; `None` without any.
     pub(crate) fn counts(&self, speedups: &LoadSpeedups<'a>, set: Set) -> Option<(usize, usize)> {
         let pages =
             speedups.iter().filter(|(_, loads)| loads.iter().any(|it| it.get(set).is_some()));
@@ -184,8 +183,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// The same, where speedups are over `baseline` and pages count differently. Pushes are means over loads, whatever their
-/// pages' weights.
+/// The same with speedups over `baseline` and weighted pages. Pushes are unweighted means over loads.
 pub fn summarise_weighted<'a>(
     runs: &'a [RunRecord],
     metric: &'static Metric,
@@ -203,7 +201,7 @@ pub fn summarise_weighted<'a>(
     rows.collect()
 }
 
-/// The row, with all that its setting says.
+/// The row, with all columns from its setting.
 fn row<'a>(
     runs: &[&'a RunRecord],
     unit: Unit,
@@ -242,7 +240,7 @@ fn row<'a>(
     }
 }
 
-/// The mean over runs that have a value, each of the weight of its page.
+/// The mean over runs with a value, each with its page's weight.
 fn mean_of<'a>(
     runs: &[&'a RunRecord],
     of: &Pages<'a>,
@@ -252,7 +250,7 @@ fn mean_of<'a>(
     weighted_mean(&values.collect::<Vec<_>>())
 }
 
-/// What a row says of its speedups in one set of resources.
+/// A row's speedups in one set of resources.
 #[derive(Clone, Copy)]
 struct Speedups {
     pages: usize,
@@ -267,7 +265,7 @@ struct Speedups {
 }
 
 impl Speedups {
-    /// `None`: no page has one.
+    /// `None` if no page has one.
     fn of<'a>(
         by_page: &LoadSpeedups<'a>,
         set: Set,
@@ -306,7 +304,7 @@ fn exponentials(mut clusters: Vec<Vec<Weighted>>) -> Vec<Vec<Weighted>> {
     clusters
 }
 
-/// How many pages of these loads have a value of each metric.
+/// The number of pages of these loads with a value of each metric.
 fn pages_with_values(runs: &[&RunRecord]) -> BTreeMap<String, BySet<usize>> {
     let mut counts = BTreeMap::new();
     for metric in &METRICS {
@@ -320,7 +318,7 @@ fn pages_with_values(runs: &[&RunRecord]) -> BTreeMap<String, BySet<usize>> {
     counts
 }
 
-/// How many pages have a proven bracket; `None`: these loads are not of a bracket.
+/// The number of pages with a proven bracket; `None` if these loads are not of a bracket.
 fn proven_pages(runs: &[&RunRecord]) -> Option<usize> {
     let mut known = runs.iter().filter_map(|it| Some((&it.page, it.proven?))).peekable();
     known.peek()?;
@@ -339,7 +337,7 @@ pub fn by_site<'a, V: Copy>(
     sites.into_values().collect()
 }
 
-/// Each metric of these loads, brought to one number by `of`.
+/// Each metric of these loads, reduced to one number by `of`.
 pub(crate) fn measured(runs: &[&RunRecord], of: fn(&[f64]) -> Option<f64>) -> Measured {
     Measured::each(|metric| {
         BySet::each(|set| {
@@ -349,7 +347,7 @@ pub(crate) fn measured(runs: &[&RunRecord], of: fn(&[f64]) -> Option<f64>) -> Me
     })
 }
 
-/// `mean_byte_index` and so on.
+/// Serializes means as `mean_byte_index` and so on.
 fn means<S: Serializer>(mean: &Measured, serializer: S) -> Result<S::Ok, S::Error> {
     mean.prefixed("mean_").serialize(serializer)
 }

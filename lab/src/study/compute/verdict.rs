@@ -1,15 +1,15 @@
-//! What the test of a scheme against the baseline lets one say.
+//! The conclusion from the test of a scheme against the baseline.
 
 use crate::study::{ComparisonRow, Plan, Study};
 use qlog_tools::metrics::Set;
 
 schedulers::named! {
-    /// How a scheme stands to the baseline in a setting.
+    /// How a scheme compares with the baseline in a setting.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Verdict {
         /// The test names the scheme as the winner.
         Better = "better",
-        /// No difference is shown, nor that there is none.
+        /// Neither a difference nor equivalence is shown.
         Open = "not shown",
         /// The interval of the ratio lies within 2 % of 1.
         Equivalent = "within 2 %",
@@ -22,12 +22,12 @@ schedulers::named! {
     }
 }
 
-/// Two schemes are equivalent if the interval of their ratio lies between this and its inverse. The interval is of 95 %, so two
-/// one-sided tests at 2.5 % say so.
+/// Two schemes are equivalent if the interval of their ratio lies between this and its inverse. With a 95 % interval, this
+/// amounts to two one-sided tests at 2.5 %.
 const EQUIVALENT_MAX: f64 = 1.02;
 
 impl ComparisonRow {
-    /// What it says of a set of resources.
+    /// The verdict for a set of resources.
     pub fn verdict(&self, set: Set) -> Verdict {
         let winner = self.winner.get(set);
         match (self.geometric_mean_ratio_interval.get(set), winner) {
@@ -42,19 +42,19 @@ impl ComparisonRow {
     }
 }
 
-/// More pairs than this are enough for any number of tests.
+/// More pairs than this suffice for any number of tests.
 const PAIRS_MAX: usize = 100;
 
 impl Study {
-    /// The set of resources that its answer is about: those above the fold, or all where no page has any there.
+    /// The set of resources that the answer concerns: those above the fold, or all if no page has any there.
     pub fn main_set(&self) -> Set {
         let has_atf = self.comparisons.iter().any(|it| it.pairs.atf.is_some());
         let mut means = self.summary.iter().map(|it| it.speedup_pages.atf);
         if has_atf || means.any(|it| it.is_some()) { Set::Atf } else { Set::All }
     }
 
-    /// The least number of pairs with which Holm's adjustment of the smallest possible p, two of all ways to give them signs, is
-    /// below 0.05; `None`: the row has as many.
+    /// The smallest number of pairs for which the smallest possible p (two of all assignments of signs), after Holm's
+    /// adjustment, is below 0.05; `None` if the row has that many.
     pub(crate) fn pairs_needed(&self, row: &ComparisonRow, set: Set) -> Option<usize> {
         let tested = self.comparisons.iter().filter(|it| !self.twins.contains_key(&it.scheme));
         let family =
@@ -68,7 +68,7 @@ impl Study {
 }
 
 impl Plan {
-    /// ` above the fold`: what of the page a set of resources is, after the name of the study's metric.
+    /// ` above the fold`: the suffix for a set of resources after the name of the study's metric.
     pub(crate) fn place(&self, set: Set) -> &'static str {
         match set {
             _ if self.metric.is_of_page() => "",

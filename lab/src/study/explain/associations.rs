@@ -1,6 +1,6 @@
-//! How the gain of a scheme goes with each fact of pages by itself: a regression with a constant for each setting, whose
-//! intervals let the cases of a site be alike (Cameron and Miller 2015, section II). Facts of pages go together, and sites are few:
-//! one regression with all facts would say less.
+//! How the gain of a scheme varies with each fact of pages alone: a regression with a constant for each setting, whose intervals
+//! allow for similar cases of a site (Cameron and Miller 2015, section II). Facts of pages are correlated and sites are few, so
+//! one regression with all facts would show less.
 
 use super::cases::Cases;
 use crate::study::statistics::signed_ranks::holm;
@@ -9,21 +9,21 @@ use corpus::facts::NUMBERS;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// How the gain of a scheme goes with a fact.
+/// How the gain of a scheme varies with a fact.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Association {
     /// The fact's name.
     pub fact: String,
-    /// By which factor the speedup is larger where the fact is larger by a standard deviation. Counts are compared by their
+    /// The factor by which the speedup changes when the fact grows by a standard deviation. Counts are compared by their
     /// logarithms.
     pub ratio: f64,
     /// Its 95 % interval.
     pub interval: Interval,
-    /// The two-sided p, adjusted by Holm for all facts.
+    /// The two-sided p, with Holm's adjustment for all facts.
     pub p: f64,
 }
 
-/// One row for each fact in which pages differ; none with fewer than six sites.
+/// One row for each fact in which pages differ; empty with fewer than six sites.
 pub(super) fn associations(cases: &Cases, gains: &[f64]) -> Vec<Association> {
     let weights = cases.weights();
     if cases.sites < super::SITES_MIN {
@@ -55,7 +55,7 @@ fn row(fact: &str, slope: f64, error: f64, sites: usize) -> Option<Association> 
     Some(Association { fact: fact.to_owned(), ratio: slope.exp(), interval, p })
 }
 
-/// Values less the mean of their setting.
+/// Values minus the mean of their setting.
 fn within_settings(cases: &Cases, values: &[f64], weights: &[f64]) -> Vec<f64> {
     let means = (0..cases.links.len()).map(|link| {
         let here = (0..values.len()).filter(|it| cases.all[*it].link == link);
@@ -66,7 +66,7 @@ fn within_settings(cases: &Cases, values: &[f64], weights: &[f64]) -> Vec<f64> {
     values.iter().zip(&cases.all).map(|(value, case)| value - means[case.link]).collect()
 }
 
-/// Values around 0 in units of their standard deviation; `None` if they are equal.
+/// Centred values in units of their standard deviation; `None` if they are equal.
 fn standardised(values: Vec<f64>, weights: &[f64]) -> Option<Vec<f64>> {
     let squares: Vec<Weighted> =
         values.iter().map(|it| it * it).zip(weights.iter().copied()).collect();
@@ -74,7 +74,7 @@ fn standardised(values: Vec<f64>, weights: &[f64]) -> Option<Vec<f64>> {
     (deviation > 1e-9).then(|| values.into_iter().map(|it| it / deviation).collect())
 }
 
-/// The slope of values around 0 over others around 0, and its standard error where the cases of a site are alike.
+/// The slope of centred values over other centred values, and its standard error with clusters by site.
 fn slope(cases: &Cases, of: &[f64], values: &[f64], weights: &[f64]) -> (f64, f64) {
     let all = || of.iter().zip(values).zip(weights).enumerate();
     let squares: f64 = all().map(|(_, ((x, _), weight))| weight * x * x).sum();

@@ -9,10 +9,10 @@ use crate::study::{Dimension, PageFacts, Plan, RunRecord, Setting, varied};
 use corpus::facts::NUMBERS;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Networks up to which each stands for itself. Of more, their rates and round trips are facts.
+/// With at most this many networks, each is a fact by itself; with more, their rates and round trips are facts.
 const NAMED_NETWORKS_MAX: usize = 3;
 
-/// All that a study says about gains.
+/// Everything in a study about gains.
 #[derive(Debug)]
 pub(super) struct Cases {
     /// The baseline first.
@@ -20,10 +20,10 @@ pub(super) struct Cases {
     /// Facts of pages first.
     pub(super) facts: Vec<Fact>,
     pub(super) pages: Vec<CasePage>,
-    /// By setting, the groups of the facts that follow the pages' facts.
+    /// By setting, the groups of the link facts, which follow the pages' facts.
     pub(super) links: Vec<Vec<u8>>,
     pub(super) all: Vec<Case>,
-    /// How many sites there are.
+    /// The number of sites.
     pub(super) sites: usize,
     /// Pages in settings in which a scheme has no value.
     pub(super) left_out: usize,
@@ -53,7 +53,7 @@ pub(super) struct Case {
 type Place<'a> = (&'a str, &'a Setting);
 
 impl Cases {
-    /// The cases of finished loads. Schemes that failed, and doubles, are left out.
+    /// The cases of finished loads, without failed and duplicate schemes.
     pub(super) fn of(plan: &Plan, runs: &[RunRecord]) -> Result<Self, String> {
         let schemes = schemes(plan, runs);
         if schemes.len() < 2 {
@@ -129,7 +129,7 @@ impl Cases {
         of_pages.chain(of_links).collect()
     }
 
-    /// How much each case counts: a site counts 1.
+    /// The weight of each case; a site counts 1.
     pub(super) fn weights(&self) -> Vec<f64> {
         let mut counts = vec![0.0; self.sites];
         for case in 0..self.all.len() {
@@ -139,7 +139,7 @@ impl Cases {
     }
 }
 
-/// The baseline, and behind it the schemes to compare with it.
+/// The baseline, followed by the schemes to compare with it.
 fn schemes(plan: &Plan, runs: &[RunRecord]) -> Vec<String> {
     let twins = plan.twins_among(runs);
     let failed: BTreeSet<&str> =
@@ -150,7 +150,7 @@ fn schemes(plan: &Plan, runs: &[RunRecord]) -> Vec<String> {
     [&*plan.baseline].into_iter().chain(others).map(str::to_owned).collect()
 }
 
-/// By page and setting in which every scheme has a value, the mean gain of each over loads that met the same link.
+/// For each page and setting in which every scheme has a value, the mean gain of each over loads on the same link.
 fn gains<'a>(
     plan: &Plan,
     runs: &'a [RunRecord],
@@ -173,7 +173,7 @@ fn gains<'a>(
     means.flatten().collect()
 }
 
-/// What the settings differ in, with a value for each.
+/// The facts in which settings differ, with a value for each.
 fn link_facts(plan: &Plan, settings: &[&Setting]) -> Vec<(Fact, Vec<f64>)> {
     let mut facts = Vec::new();
     for dimension in varied(settings.iter().copied()) {
@@ -189,7 +189,7 @@ fn link_facts(plan: &Plan, settings: &[&Setting]) -> Vec<(Fact, Vec<f64>)> {
     facts
 }
 
-/// A fact for each of the values of a dimension; of two, one says both.
+/// A fact for each value of a dimension; for two values, a single one is enough.
 fn by_name(dimension: &Dimension, settings: &[&Setting]) -> Vec<(Fact, Vec<f64>)> {
     let cells: Vec<String> = settings.iter().map(|it| dimension.cell(it)).collect();
     let names: BTreeSet<&String> = cells.iter().collect();
@@ -214,7 +214,7 @@ fn on_an_axis(dimension: &Dimension, settings: &[&Setting]) -> Vec<(Fact, Vec<f6
     axes.take(1).collect()
 }
 
-/// What a network has a number of: its name and unit.
+/// The numeric properties of a network: name and unit.
 const OF_NETWORKS: [(&str, &str); 2] =
     [("rate", "the rate to the client, Mbit/s"), ("rtt_ms", "the round trip, ms")];
 

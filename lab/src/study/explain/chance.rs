@@ -1,4 +1,4 @@
-//! How good a split is by chance: a permutation test with sites as its units.
+//! How good a split is by chance: a permutation test over sites.
 
 use super::cases::Cases;
 use super::tree::{EQUAL, Sample};
@@ -9,18 +9,18 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often facts are shuffled: the smallest p is 0.002.
+/// The number of shuffles: the smallest p is 0.002.
 const SHUFFLES: u64 = 499;
 
-/// The seed of all shuffles: the same study gives the same answer.
+/// The seed of all shuffles, so that the same study gives the same answer.
 const SEED: u64 = 1;
 
 /// The improvements of the best splits of some cases, with shuffled facts, ascending.
 pub(super) struct Chance(Vec<f64>);
 
 impl Chance {
-    /// Gives each site the facts of the pages of another one of these cases, and each site the settings in another order: what
-    /// pages of a site share, and what a setting does on all sites, stays together. Gains stay where they are.
+    /// Gives each site the facts of another site's pages, and permutes the settings within each site. Common facts of a site's
+    /// pages, and a setting's effect on all sites, stay together. Gains are not moved.
     pub(super) fn of(cases: &Cases, sample: &Sample, among: &[usize]) -> Self {
         let shuffler = Shuffler::new(cases, among);
         let improvements = (0..SHUFFLES).into_par_iter().map(|stream| {
@@ -34,7 +34,7 @@ impl Chance {
         Self(improvements)
     }
 
-    /// The share of shuffles, the study itself among them, with a split at least as good.
+    /// The share of shuffles, including the study itself, with an equally good or better split.
     pub(super) fn p(&self, improvement: f64) -> f64 {
         let worse = self.0.partition_point(|it| *it < improvement - EQUAL);
         (self.0.len() - worse + 1) as f64 / (self.0.len() + 1) as f64
@@ -68,12 +68,12 @@ impl<'a> Shuffler<'a> {
         Self { cases, among, pages, links: links.into_iter().collect() }
     }
 
-    /// By fact and case, the groups of the facts that the shuffle gives a case.
+    /// By fact and case, the groups of the facts after the shuffle.
     fn shuffled(&self, random: &mut impl Rng) -> Vec<Vec<u8>> {
         let Cases { all: cases, pages, links, .. } = self.cases;
         let mut donors: Vec<&Vec<usize>> = self.pages.iter().collect();
         donors.shuffle(random);
-        // By page, the page whose facts it gets, and the settings as its site has them.
+        // By page, the page whose facts it gets; by site, its order of settings.
         let mut page_of = vec![0; pages.len()];
         let mut link_of = vec![Vec::new(); pages.len()];
         for (own, donor) in self.pages.iter().zip(donors) {

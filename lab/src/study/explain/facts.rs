@@ -1,17 +1,17 @@
-//! The facts that may predict a result: numbers of pages, and what loads met.
+//! The facts that may predict a result: numbers of pages, and dimensions of settings.
 
 use corpus::facts::NumberFact;
 use serde::Serialize;
 
-/// Groups into which the values of a fact are put: a split lies between two of them.
+/// The number of groups for the values of a fact: a split lies between two of them.
 pub(super) const GROUPS_MAX: usize = 16;
 
-/// Something that pages or settings differ in.
+/// A property in which pages or settings differ.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fact {
-    /// Its name: that of a column of pages, a property of links, or `DIMENSION=VALUE`.
+    /// Its name: a column of pages, a property of links, or `DIMENSION=VALUE`.
     pub name: String,
-    /// What it says, as the subject of a sentence.
+    /// Its description, as the subject of a sentence.
     pub about: String,
     /// How its values are written.
     #[serde(skip)]
@@ -21,7 +21,7 @@ pub struct Fact {
     pub(super) cuts: Vec<f64>,
 }
 
-/// How the values of a fact are written.
+/// How to write the values of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Whole numbers.
@@ -32,12 +32,12 @@ pub(super) enum Unit {
     Share,
     /// A number in the unit that `about` names.
     Number,
-    /// 1: it is so; 0: it is not.
+    /// 1: true; 0: false.
     Is,
 }
 
 impl Fact {
-    /// A fact with the values of all pages, or of all settings; `None` if they are equal.
+    /// A fact with the values of all pages or of all settings; `None` if they are equal.
     pub(super) fn new(name: &str, about: &str, unit: Unit, values: &[f64]) -> Option<Self> {
         let cuts = cuts(values);
         (!cuts.is_empty()).then(|| Self {
@@ -63,7 +63,7 @@ impl Fact {
         u8::try_from(self.cuts.partition_point(|cut| *cut < value)).unwrap_or(u8::MAX)
     }
 
-    /// The condition that a value is at most the cut behind `group`, or that it is above.
+    /// The condition that a value is at most the cut after `group`, or above it.
     pub(super) fn condition(&self, group: u8, is_above: bool) -> String {
         let Self { about, unit, cuts, .. } = self;
         let cut = cuts[usize::from(group)];
@@ -79,7 +79,7 @@ impl Fact {
     }
 }
 
-/// The values between at most [`GROUPS_MAX`] groups: halfway between neighbours, where as many values lie below one another.
+/// The cuts between at most [`GROUPS_MAX`] groups of about equal size: halfway between neighbouring values.
 fn cuts(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

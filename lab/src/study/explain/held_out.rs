@@ -1,4 +1,4 @@
-//! What a tree is worth on sites that it was not grown from.
+//! The value of a tree on sites that it was not grown from.
 
 use super::tree::{Goal, Groups, Sample, grow};
 use crate::study::statistics::bootstrap::bootstrap_geometric_mean;
@@ -8,34 +8,35 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-/// Parts into which sites are shared out: each is held out once.
+/// The number of parts into which sites are divided; each is held out once.
 const PARTS: usize = 10;
 
 /// The seed of the parts.
 const SEED: u64 = 2;
 
-/// What a tree is worth on sites that it was not grown from.
+/// The value of a tree on sites that it was not grown from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct HeldOut {
-    /// For a choice, the speedup of what the tree chooses over the best single scheme of the other sites.
+    /// For a choice, the speedup of the tree's choices over the best single scheme of the other sites.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// Its 95 % interval over sites; `None` with fewer than six.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// For a gain, the share of its variance around the mean of the other sites that the tree explains; below 0, the tree does harm.
+    /// For a gain, the share of its variance around the mean of the other sites that the tree explains; below 0, the tree is
+    /// harmful.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explained: Option<f64>,
 }
 
 impl HeldOut {
-    /// Whether the tree is worth more than no tree.
+    /// Whether the tree is better than no tree.
     pub(super) fn is_better(&self) -> bool {
         self.ratio.is_some_and(|it| it > 1.0) || self.explained.is_some_and(|it| it > 0.0)
     }
 }
 
-/// Grows a tree of this depth ten times, each time without a tenth of the sites, which it is then asked about.
+/// Grows a tree of this depth ten times, each time without a tenth of the sites, and tests it on these.
 pub(super) fn held_out(sample: &Sample, groups: &Groups, depth: usize) -> HeldOut {
     let parts = parts(sample);
     let (mut errors, mut errors_of_mean) = (0.0, 0.0);

@@ -10,16 +10,16 @@ use crate::study::statistics::{Weighted, weighted_mean};
 use qlog_tools::saturating_cast::to_usize;
 use std::collections::BTreeMap;
 
-/// Splits that improve by this share of the best one part the cases nearly as well.
+/// Splits with at least this share of the best improvement count as nearly as good.
 const NEARLY: f64 = 0.9;
 
-/// The ratio between gains for which [`Power`] says how many sites are needed.
+/// The ratio between gains for which [`Power`] gives the number of sites needed.
 const WORTH_FINDING: f64 = 1.05;
 
-/// Standard deviations from the critical value at which 80 of 100 studies are beyond it.
+/// Distance from the critical value, in standard deviations, for a power of 80 %.
 const EIGHTY_OF_100: f64 = 0.8416;
 
-/// A question, with how good a first split is by chance.
+/// A question, with the distribution of first splits by chance.
 pub(super) struct Question<'a> {
     cases: &'a Cases,
     sample: Sample,
@@ -28,7 +28,7 @@ pub(super) struct Question<'a> {
     /// By outcome of the sample, the scheme.
     schemes: Vec<usize>,
     chance: Chance,
-    /// The probability of a first split as good by chance.
+    /// The probability of an equally good first split by chance.
     pub(super) p: f64,
 }
 
@@ -47,13 +47,13 @@ impl<'a> Question<'a> {
         Self { cases, sample, groups, schemes, chance, p }
     }
 
-    /// By case, the outcome that is asked for first.
+    /// By case, the primary outcome.
     pub(super) fn first_outcomes(&self) -> Vec<f64> {
         self.sample.outcomes.iter().map(|it| it[0]).collect()
     }
 
-    /// The answer, where `p` is the adjusted probability of the first split. Nothing predicts anything unless that is improbable,
-    /// and the tree is better than none on other sites.
+    /// The answer, where `p` is the adjusted probability of the first split. The tree is reported only if `p` is small and the tree is
+    /// better than none on other sites.
     pub(super) fn answer(&self, p: f64) -> Answer {
         let all: Vec<usize> = (0..self.cases.all.len()).collect();
         let tree = if p <= FALSE_RULES { self.tree(all.clone()) } else { Tree::Leaf(all.clone()) };
@@ -65,8 +65,8 @@ impl<'a> Question<'a> {
         Answer { scheme: single.scheme, found, p, held_out, tree: self.shown(&tree) }
     }
 
-    /// The tree in which chance explains neither the first split nor any split behind it. For a choice, a split with the same choice on
-    /// both sides does not count.
+    /// The tree in which chance explains neither the first split nor any later one. For a choice, a split with the same choice on both
+    /// sides does not count.
     fn tree(&self, all: Vec<usize>) -> Tree<f64> {
         let count = all.len();
         let tree = grow(&self.sample, &self.groups, all, DEPTH, &|cases, split| {
@@ -132,8 +132,8 @@ impl<'a> Question<'a> {
         clusters.into_values().collect()
     }
 
-    /// What a study with as many sites, whose gains vary as here, can find. A split in halves whose gains differ by d has the
-    /// improvement (sites / 4) d^2, and the root of an improvement varies by as much as the gains of sites.
+    /// The effects that a study with this many sites and these variations of gains can find. A split into halves whose gains differ by
+    /// d has the improvement (sites / 4) d^2, and the root of an improvement varies like the gains of sites.
     pub(super) fn power(&self) -> Power {
         let all: Vec<usize> = (0..self.cases.all.len()).collect();
         let sites = self.by_site(&all, 0);
@@ -149,7 +149,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The schemes that a question is about: all, or the best one but the baseline.
+/// The schemes of a question: all, or the best one other than the baseline.
 fn schemes(cases: &Cases, goal: Goal) -> Vec<usize> {
     let all: Vec<usize> = (0..cases.schemes.len()).collect();
     let weights = cases.weights();

@@ -1,4 +1,4 @@
-//! Planted studies: what is found where there is a rule, and that nothing is where there is none.
+//! Planted studies: a rule is found if there is one, and none is found if there is none.
 
 use super::cases::{Case, Cases};
 use super::facts::{Fact, Unit};
@@ -12,13 +12,14 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Studies of a kind.
 const STUDIES: u64 = 100;
-/// Sites of a study, of which every other one has two pages.
+/// Sites of a study; every other one has two pages.
 const SITES: usize = 40;
-/// Gains of sites, and of cases of a site, vary by this much around what is planted.
+/// The standard deviation of the gains of sites, and of cases of a site, around the planted values.
 const OF_SITES: f64 = 0.06;
 const OF_CASES: f64 = 0.03;
 
-/// What is planted: the logarithms of the gains of two schemes over the baseline, by the number of heroes and the setting.
+/// The planted rule: the logarithms of the gains of two schemes over the baseline, by the number of heroes and the
+/// setting.
 type Rule = fn(heroes: f64, setting: usize) -> [f64; 2];
 
 struct Draws(ChaCha8Rng);
@@ -35,7 +36,7 @@ impl Draws {
     }
 }
 
-/// Pages whose facts are alike within a site and go together: a large site has more of everything.
+/// Pages whose facts are similar within a site and correlated: a large site has more of everything.
 fn page(site: usize, number: usize, large: f64, draws: &mut Draws) -> PageFacts {
     let numbers = std::array::from_fn(|place| match NUMBERS[place].name {
         "heroes" => f64::from(u8::from((site * 7) % 5 < 2)),
@@ -68,12 +69,12 @@ fn study(seed: u64, rule: Rule) -> Explanation {
     explain_cases(&Cases::new(schemes, &pages, &[(is_3g, vec![0.0, 1.0])], 2, cases))
 }
 
-/// How many of a hundred studies are as `is_so` says.
+/// The number of studies out of a hundred for which `is_so` is true.
 fn of_hundred(rule: Rule, is_so: impl Fn(&Explanation) -> bool + Sync) -> usize {
     (0..STUDIES).into_par_iter().filter(|seed| is_so(&study(*seed, rule))).count()
 }
 
-/// Where there are heroes, `bucket` is 1.19 times as fast, elsewhere 0.95 times. `fifo` gains nothing.
+/// With heroes, `bucket` is 1.19 times as fast, otherwise 0.95 times. `fifo` gains nothing.
 fn by_heroes(heroes: f64, _: usize) -> [f64; 2] {
     [0.0, if heroes > 0.0 { 0.17 } else { -0.05 }]
 }
@@ -123,7 +124,7 @@ fn a_rule_of_the_link_is_found_and_names_no_fact_of_pages() {
 
 #[test]
 fn the_power_is_what_studies_have() {
-    // The rule that this study says it finds in 80 of 100.
+    // The rule that this study claims to find in 80 of 100 cases.
     let power = study(0, |_, _| [0.0, 0.05]).power;
     assert!((1.05..1.12).contains(&power.ratio), "{power:?}");
 }

@@ -1,10 +1,10 @@
-//! A tree of splits, each the best by itself. Crates for trees bring linear algebra with them, and have neither the goal of the
-//! best choice nor sites: this is all that is needed.
+//! A tree of splits, each chosen as the best on its own. Crates for trees bring linear algebra along, and support neither
+//! the goal of the best choice nor sites; this is all that is needed.
 
 use super::facts::GROUPS_MAX;
 use serde::Serialize;
 
-/// What is asked of facts.
+/// The question about facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
@@ -14,13 +14,13 @@ pub enum Goal {
     Gain,
 }
 
-/// The cases that a tree is grown from.
+/// The cases from which a tree is grown.
 #[derive(Debug)]
 pub(super) struct Sample {
     pub(super) goal: Goal,
-    /// By case: the gain of each scheme, or of the only one that counts.
+    /// By case: the gain of each scheme, or of the only relevant one.
     pub(super) outcomes: Vec<Vec<f64>>,
-    /// By case, that whose variance a split must explain: the gain, or by how much each scheme gains more than all on average.
+    /// By case, the values whose variance a split must explain: the gain, or each scheme's gain minus the average.
     signals: Vec<Vec<f64>>,
     /// By case.
     pub(super) weights: Vec<f64>,
@@ -70,7 +70,7 @@ impl Sums {
 #[derive(Clone)]
 struct Group {
     weight: f64,
-    /// Sites whose first case, and whose last, is in the group.
+    /// Sites whose first case is in the group, and sites whose last case is.
     first: usize,
     last: usize,
 }
@@ -97,7 +97,7 @@ impl Sample {
         summed(&self.outcomes, &self.weights, cases)
     }
 
-    /// The best split by each fact; `None` where no split has enough sites on both sides.
+    /// The best split by each fact; `None` if no split has enough sites on both sides.
     pub(super) fn splits(&self, groups: &Groups, cases: &[usize]) -> Vec<Option<Split>> {
         let all = summed(&self.signals, &self.weights, cases);
         let each = groups.iter().enumerate();
@@ -109,7 +109,7 @@ impl Sample {
         best(&self.splits(groups, cases))
     }
 
-    /// The best split by one fact: that whose sides have means that explain most of the variance of the signals.
+    /// The best split by one fact: the one whose two means explain most of the variance of the signals.
     fn split_by(&self, fact: usize, groups: &[u8], cases: &[usize], all: &Sums) -> Option<Split> {
         let (width, sites) = (all.outcomes.len(), self.sites.iter().max()? + 1);
         let mut sums = vec![0.0; GROUPS_MAX * width];
@@ -182,7 +182,7 @@ fn explained(below: &Sums, all: &Sums) -> f64 {
     .sum()
 }
 
-/// Improvements that differ by less are the same: sums are rounded.
+/// Improvements that differ by less count as equal, because sums are rounded.
 pub(super) const EQUAL: f64 = 1e-12;
 
 /// The best of the splits by each fact; the first among equals.
@@ -193,14 +193,14 @@ pub(super) fn best(splits: &[Option<Split>]) -> Option<Split> {
     })
 }
 
-/// A tree: a leaf, or a split with what lies below and above it.
+/// A tree: a leaf, or a split with the trees below and above it.
 #[derive(Debug)]
 pub(super) enum Tree<A> {
     Leaf(Vec<usize>),
     Split { split: Split, accepted: A, below: Box<Self>, above: Box<Self> },
 }
 
-/// Splits `cases` at most `depth` times in a row, where `accept` takes the best split.
+/// Splits `cases` to a depth of at most `depth`, if `accept` accepts the best split.
 pub(super) fn grow<A>(
     sample: &Sample,
     groups: &Groups,
@@ -232,7 +232,7 @@ impl<A> Tree<A> {
         }
     }
 
-    /// Without splits between leaves for which `is_same` says that they are one.
+    /// Removes splits between leaves that `is_same` considers equal.
     #[must_use]
     pub(super) fn pruned(self, is_same: &impl Fn(&[usize], &[usize]) -> bool) -> Self {
         let Self::Split { split, accepted, below, above } = self else { return self };
@@ -254,7 +254,7 @@ impl<A> Tree<A> {
         }
     }
 
-    /// The cases of the leaf in which a case lies.
+    /// The cases in the same leaf as a case.
     pub(super) fn leaf(&self, groups: &Groups, case: usize) -> &[usize] {
         match self {
             Self::Leaf(cases) => cases,
@@ -287,8 +287,8 @@ mod tests {
 
     #[test]
     fn the_best_split_of_a_choice_explains_most_of_what_schemes_differ_in() {
-        // The second scheme is 2 better than the first, or 1 worse: 1 and -0.5 around the mean of both. Between the two kinds
-        // of cases lie 4 * 0.75^2 of each scheme.
+        // The second scheme is 2 better than the first, or 1 worse: 1 and -0.5 around the mean of both. Between the two
+        // kinds of cases, each scheme contributes 4 * 0.75^2.
         let cases: [&[f64]; 4] = [&[0.0, 2.0], &[0.0, -1.0], &[7.0, 9.0], &[7.0, 6.0]];
         let sample = sample(Goal::Winner, &cases);
         let groups = [vec![0, 0, 1, 1], vec![1, 0, 1, 0]];

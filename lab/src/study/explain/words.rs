@@ -23,7 +23,7 @@ fn of_winner(baseline: &str, answer: &Answer) -> String {
     }
     let worth = answer.held_out.map(of_held_out).unwrap_or_default();
     format!(
-        "The winner depends on {}: on sites that the rule has not seen, it is {worth} as fast as always {scheme}.",
+        "The winner depends on {}: on sites that the rule has not seen, it is {worth} as fast as {scheme} everywhere.",
         facts(&answer.tree)
     )
 }
@@ -48,14 +48,14 @@ fn of_gain(baseline: &str, answer: &Answer) -> String {
 
 fn of_power(sites: usize, power: &Power) -> String {
     format!(
-        "With {sites} sites, a rule is found in 80 of 100 studies if it parts them in halves whose gains differ by {:.0} %; \
+        "With {sites} sites, a rule is found in 80 of 100 studies if it splits them into halves whose gains differ by {:.0} %; \
          for 5 %, it takes about {} sites.",
         (power.ratio - 1.0) * 100.0,
         power.sites_for_5_percent
     )
 }
 
-/// The facts of a tree, each once, from its root on.
+/// The facts of a tree, without duplicates, from its root on.
 fn facts(tree: &Branch) -> String {
     let mut names: Vec<&str> = Vec::new();
     let mut branches = std::collections::VecDeque::from([tree]);
@@ -80,7 +80,7 @@ fn times(ratio: f64, interval: Option<Interval>) -> String {
     format!("{ratio:.2} times{}", interval.unwrap_or_default())
 }
 
-/// The leaves of a tree: the conditions that lead there, and the leaf.
+/// The leaves of a tree, each with the conditions that lead to it.
 pub fn leaves(tree: &Branch) -> Vec<(String, &Branch)> {
     let Some(split) = &tree.split else { return vec![("always".to_owned(), tree)] };
     let sides = [(&split.condition_below, &split.below), (&split.condition_above, &split.above)];
@@ -93,7 +93,7 @@ pub fn leaves(tree: &Branch) -> Vec<(String, &Branch)> {
     leaves.collect()
 }
 
-/// What the answers rest on.
+/// The assumptions behind the answers.
 pub(super) fn conditions(explanation: &Explanation, plan: &Plan) -> Vec<String> {
     let Explanation { pages, sites, settings, cases, left_out, schemes, baseline, .. } =
         explanation;
@@ -120,12 +120,12 @@ pub(super) fn conditions(explanation: &Explanation, plan: &Plan) -> Vec<String> 
     conditions
 }
 
-/// Facts that could stand in the place of others.
+/// Facts that could replace others.
 fn alike(tree: &Branch) -> Vec<String> {
     let Some(split) = &tree.split else { return Vec::new() };
     let own = (!split.alike.is_empty()).then(|| {
         format!(
-            "In place of {}, {} would part the cases nearly as well: any of them may be the cause.",
+            "In place of {}, {} would split the cases nearly as well: any of them may be the cause.",
             split.fact,
             split.alike.join(", ")
         )

@@ -1,11 +1,11 @@
-//! What a study can vary, and how files, tables and figures name it.
+//! The dimensions that a study can vary, and their names in files, tables and figures.
 
 use crate::study::plan::setting::{DIMENSIONS, Setting, Settings};
 use push::Policy;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// One thing that a study can vary.
+/// One dimension that a study can vary.
 #[derive(Debug)]
 pub struct Dimension {
     /// Its key in JSON and its column in CSV files.
@@ -14,40 +14,41 @@ pub struct Dimension {
     pub(crate) list: &'static str,
     /// The flag that sets them.
     pub flag: &'static str,
-    /// What the flag says of itself; empty: other flags than one with a list set the values.
+    /// The help of its flag; empty if flags without a list set its values.
     pub help: &'static str,
     /// Its name in a sentence.
     pub name: &'static str,
     /// The unit in a sentence.
     pub(crate) unit: &'static str,
-    /// The files that have the column whatever the study varies. In others it stands where its values say something.
+    /// The files that always have the column. Other files have it if its values are informative.
     pub(crate) always_in: &'static [File],
-    /// Null where there is none.
+    /// Null if it has no value.
     pub(crate) value: fn(&Setting) -> Value,
-    /// A value that goes without saying.
+    /// The default value, which is not shown.
     pub(crate) usual: &'static str,
-    /// A value in a table, made of that in a CSV file.
+    /// Converts a CSV value for a table.
     pub(crate) label: fn(&str) -> String,
-    /// A value in a figure, made of that in a CSV file.
+    /// Converts a CSV value for a figure.
     pub(crate) mark: fn(&str) -> String,
     pub(crate) copy: fn(&mut Setting, &Setting),
-    /// Whether a study lists values of it.
+    /// Whether a study lists values for it.
     pub(crate) is_listed: fn(&Settings) -> bool,
-    /// Lists a value as it stands in a flag; false: it is listed.
+    /// Adds a value in the syntax of its flag; false if it is already listed.
     pub(crate) add: fn(&mut Settings, &str) -> Result<bool, String>,
     pub(crate) clear: fn(&mut Settings),
-    /// Whether it means something in a setting.
+    /// Whether it applies in a setting.
     pub(crate) applies: fn(&Setting) -> bool,
-    /// Its values as numbers: a figure can have them on an axis, one for each unit that they can have. Empty: they are names.
+    /// Its numeric axes in figures, one for each unit of its values. Empty if they are names.
     pub axes: &'static [Axis],
 }
 
 /// The axis of a dimension whose values are numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Axis {
-    /// What it shows, with the unit: `send buffer, kB`.
+    /// Its quantity, with the unit: `send buffer, kB`.
     pub title: &'static str,
-    /// A setting's place on it, in that unit; `None`: the setting does not have the dimension, or in another unit.
+    /// A setting's position on it, in that unit; `None` if the setting does not have the dimension, or has it in another
+    /// unit.
     pub at: fn(&Setting) -> Option<f64>,
 }
 
@@ -72,7 +73,7 @@ pub(crate) const HINTS: &str = "hints";
 /// The column of uses of signals.
 pub(crate) const SIGNALS: &str = "signals";
 
-/// A dimension without a unit, whose values are printed as they are in CSV files.
+/// A dimension without a unit, whose values are printed as in CSV files.
 pub(crate) const PLAIN: Dimension = Dimension {
     column: "",
     list: "",
@@ -103,13 +104,13 @@ pub(crate) enum File {
 }
 
 impl Dimension {
-    /// Refuses a value that cannot stand in its flag.
+    /// Rejects a value that its flag does not accept.
     pub fn check(&self, value: &str) -> Result<String, String> {
         (self.add)(&mut Settings::default(), value)?;
         Ok(value.to_owned())
     }
 
-    /// A value as CSV files have it; empty for the default.
+    /// A value for CSV files; empty for the default.
     pub fn cell(&self, setting: &Setting) -> String {
         match (self.value)(setting) {
             Value::Null => String::new(),
@@ -133,8 +134,8 @@ impl Dimension {
         if cell.is_empty() { cell } else { words(&cell) }
     }
 
-    /// A value in the name of a file: `rate-5000000`, `loss-0-01`. It has letters, digits and `-` only, as every system and
-    /// LaTeX take them.
+    /// A value in a file name: `rate-5000000`, `loss-0-01`. Only letters, digits and `-`, which are safe on every system and
+    /// in LaTeX.
     pub(crate) fn file_part(&self, setting: &Setting) -> String {
         let words = format!("{}-{}", self.column.replace('_', "-"), self.cell(setting));
         words.to_ascii_lowercase().replace(|it: char| !it.is_ascii_alphanumeric(), "-")
@@ -161,7 +162,7 @@ impl Dimension {
     }
 }
 
-/// The dimensions that `file` has columns of if its rows have `settings`.
+/// The dimensions that get columns in `file` if its rows have `settings`.
 pub(crate) fn columns(file: File, settings: &[&Setting]) -> Vec<&'static Dimension> {
     DIMENSIONS.iter().filter(|it| it.is_in(file, settings)).collect()
 }
@@ -177,7 +178,7 @@ pub fn varied<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<&'static D
     varied.collect()
 }
 
-/// The dimensions to name beside `settings`: network and send buffer always, others if they have more than the default.
+/// The dimensions to name for `settings`: always network and send buffer, others if they have more than the default.
 pub(crate) fn notable(settings: &[&Setting]) -> Vec<&'static Dimension> {
     let notable = DIMENSIONS.iter().filter(|dimension| {
         let unsaid = ["", dimension.usual];
@@ -232,12 +233,12 @@ pub(crate) fn loss_label(share: &str) -> String {
     share.parse().map_or_else(|_| share.to_owned(), |it| format!("{} % loss", percent(it)))
 }
 
-/// A share has at most six decimals, its percentage therefore four.
+/// A share as a percentage. A share has at most six decimals, so its percentage has four.
 pub(crate) fn percent(share: f64) -> f64 {
     (share * 1e6).round() / 1e4
 }
 
-/// `280 kB`. A heading is not divided at this space.
+/// `280 kB`, with a no-break space, so that headings are not divided there.
 pub(crate) fn buffer_mark(bytes: &str) -> String {
     let in_kilobytes = bytes.strip_suffix("000").map(|it| format!("{it}\u{a0}kB"));
     in_kilobytes.unwrap_or_else(|| format!("{bytes}\u{a0}B"))

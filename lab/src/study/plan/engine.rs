@@ -1,4 +1,5 @@
-//! What an engine is: a way of loading pages, with everything that a study asks of it. [`crate::study::carry_out::engines`] has them all.
+//! The interface of an engine: a way of loading pages, with everything that a study needs of it. [`crate::study::carry_out::engines`]
+//! has all engines.
 
 use crate::browsing::FilmFrame;
 use crate::network::Network;
@@ -13,85 +14,85 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a study must know of an engine before it loads anything.
+/// The facts about an engine that a study needs before it loads anything.
 #[derive(Debug)]
 pub struct Facts {
-    /// Its name, as in flags and results.
+    /// Its name in flags and results.
     pub name: &'static str,
-    /// What it is, for somebody who chooses one.
+    /// Its description, for users who choose one.
     pub about: &'static str,
     /// How time passes in its loads.
     pub clock: Clock,
-    /// Whether it loads pages in the plan's browser, of which there is one.
+    /// Whether it loads pages in the plan's only browser.
     pub has_browser: bool,
-    /// What a plan can ask for and it cannot do.
+    /// The features of a plan that it does not support.
     pub(crate) refuses: &'static [Refusal],
 }
 
 /// A way of loading pages.
 pub trait Engine: Send + Sync {
-    /// What it is.
+    /// Its facts.
     fn facts(&self) -> &'static Facts;
 
-    /// Refuses a plan for other reasons than these.
+    /// Rejects a plan for other reasons.
     fn check(&self, _plan: &Plan) -> Result<(), StudyError> {
         Ok(())
     }
 
-    /// How many loads at a time do not disturb each other on a machine with this number of cores.
+    /// The number of concurrent loads that do not disturb each other on a machine with this number of cores.
     fn jobs(&self, _plan: &Plan, cores: usize) -> usize {
         cores
     }
 
-    /// The least `ByteIndex` above the fold that any order could have, in milliseconds.
+    /// The lowest possible `ByteIndex` above the fold of any order, in milliseconds.
     fn lower_bound_ms(&self, page: &Arc<Page>, network: &Network) -> Option<f64> {
         bounds::transport_lower_bound_ms(page, network)
     }
 
-    /// Prepares what all loads of a plan share.
+    /// Prepares the state that all loads of a plan share.
     fn open<'a>(&self, plan: &'a Plan) -> Result<Box<dyn Loads + 'a>, StudyError>;
 }
 
 /// How time passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// One packet a tick, without a transport: a load has one outcome, to the last digit.
+    /// One packet per tick, without a transport: a load has exactly one outcome.
     Packets,
-    /// Simulated: a load is the same each time.
+    /// Simulated: a load is repeatable.
     Virtual,
-    /// As for a visitor: no two loads are the same.
+    /// Real time, as for a visitor: no two loads are the same.
     Real,
 }
 
-/// A flag that an engine cannot honour.
+/// A flag that an engine does not support.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Refusal {
     pub(crate) flag: &'static str,
-    /// What the engine is like, after its name.
+    /// The reason, after the engine's name.
     pub(crate) why: &'static str,
     /// The engines that can.
     pub(crate) instead: &'static str,
 }
 
 impl Refusal {
-    /// A flag that both `stack` and `wire` honour.
+    /// A flag that both `stack` and `wire` support.
     pub(crate) const fn new(flag: &'static str, why: &'static str) -> Self {
         Self { flag, why, instead: "stack or wire" }
     }
 
-    /// The flag of versions of HTTP, which `wire` alone honours.
+    /// The flag for versions of HTTP, which only `wire` supports.
     pub(crate) const fn of_versions(why: &'static str) -> Self {
         Self { flag: "--http", why, instead: "wire" }
     }
 
-    /// The flag of cross traffic, which `stack` alone honours.
+    /// The flag for cross traffic, which only `stack` supports.
     pub(crate) const fn of_cross_traffic(why: &'static str) -> Self {
         Self { flag: "--cross", why, instead: "stack" }
     }
 }
 
 impl dyn Engine {
-    /// Its name, as in flags and results.
+    /// Its name in flags and results.
     pub fn name(&self) -> &'static str {
         self.facts().name
     }
@@ -101,12 +102,12 @@ impl dyn Engine {
         self.facts().has_browser
     }
 
-    /// Whether pages come over QUIC, from a server.
+    /// Whether pages are loaded over QUIC from a server.
     pub fn has_transport(&self) -> bool {
         self.facts().clock != Clock::Packets
     }
 
-    /// Whether a load is the same each time.
+    /// Whether loads are repeatable.
     pub fn repeats(&self) -> bool {
         self.facts().clock != Clock::Real
     }
@@ -124,42 +125,42 @@ impl fmt::Debug for dyn Engine {
     }
 }
 
-/// An engine at work for a plan.
+/// An engine that is set up for a plan.
 pub trait Loads: Send + Sync {
     /// Loads a page once.
     fn load(&self, of: &Task<'_>) -> Result<Loaded, StudyError>;
 }
 
-/// One load that an engine is asked for.
+/// One load to carry out.
 pub struct Task<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) cell: &'a Cell<'a>,
     pub(crate) scheme: &'a Scheme,
-    /// The cell's network as its setting changes it.
+    /// The cell's network, as changed by its setting.
     pub(crate) network: &'a Network,
     /// The folder for its logs.
     pub(crate) logs: Option<&'a Path>,
 }
 
 impl Task<'_> {
-    /// The server's options, but for its logs.
+    /// The server's options, except its logs.
     pub(crate) fn server_options(&self) -> Options {
         self.plan.options(self.scheme, self.network, &self.cell.setting)
     }
 
-    /// The folder for logs that are kept, whether or not the load finishes.
+    /// The folder for logs that are kept whether or not the load finishes.
     pub(crate) fn kept_logs(&self) -> Option<&Path> {
         self.logs.filter(|_| self.plan.qlog_dir.is_some())
     }
 
-    /// The links of a load in real time, and their seed. On the paper's network the server alone shapes the traffic.
+    /// The links of a load in real time, and their seed. On the paper's network, only the server shapes the traffic.
     pub(crate) fn links(&self) -> Option<(&Network, u64)> {
         let is_shaped = self.network.name != "paper" || self.network != self.cell.network;
         is_shaped.then_some((self.network, self.cell.seed))
     }
 
-    /// The first page that the client loads, and its options. Where the server ignores signals, the client sends none:
-    /// schemes that send in the same order then give the same load, byte for byte.
+    /// The first page that the client loads, and its options. If the server ignores signals, the client sends none, so that schemes with
+    /// the same order give identical loads.
     pub(crate) fn client(&self) -> (Arc<Page>, client::Options) {
         let setting: &Setting = &self.cell.setting;
         let (first, then) = match setting.warm_up_bytes {
@@ -181,17 +182,17 @@ impl Task<'_> {
     }
 }
 
-/// One load that was made.
+/// One finished load.
 #[derive(Default)]
 pub struct Loaded {
     pub(crate) load: Load,
-    /// What went otherwise than the page says.
+    /// Differences from the page.
     pub(crate) problems: Vec<String>,
-    /// How it ended, as the client says.
+    /// Its end, according to the client.
     pub(crate) outcome: client::Outcome,
-    /// Pictures of it, where they were asked for.
+    /// Pictures of it, if requested.
     pub(crate) film: Vec<FilmFrame>,
-    /// Whether no order is better (worse); for a bracket only.
+    /// For a bracket, whether it is proven that no order is better (worse).
     pub(crate) proven: Option<bool>,
     /// Why its scheme failed, if it did.
     pub(crate) scheme_failure: Option<String>,
@@ -205,7 +206,7 @@ impl From<Load> for Loaded {
 }
 
 impl Loaded {
-    /// The last page of the connection, or what kept the client from reaching it.
+    /// The last page of the connection, or why the client did not reach it.
     pub(crate) fn last(
         first: &Arc<Page>,
         then: &[NextPage],

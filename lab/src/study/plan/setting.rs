@@ -1,4 +1,4 @@
-//! What loads meet beside page, scheme and seed: a [`Setting`]. Only loads that met the same one are compared.
+//! The conditions of loads besides page, scheme and seed: a [`Setting`]. Only loads with the same setting are compared.
 //!
 //! A new dimension is a row of [`DIMENSIONS`]. Tables, JSON, figures, manifests, shards and the names of log folders follow from it.
 
@@ -20,11 +20,11 @@ use server::{CongestionControl, SignalUse};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Makes of each row a field of [`Setting`], a list of [`Settings`], and a [`Dimension`] after network, send buffer and congestion
-/// control, of which every manifest says something. A row has the field, its type, the list, what reads a value in a flag, and words.
+/// Turns each row into a field of [`Setting`], a list of [`Settings`], and a [`Dimension`] after network, send buffer and congestion
+/// control, which every manifest records. A row has the field, its type, the list, the parser of a flag's value, and words.
 macro_rules! dimensions {
     ($($(#[$doc:meta])* $field:ident: $type:ty, $list:ident, $parse:expr, $dimension:expr;)*) => {
-        /// One combination of the dimensions. A field that a file lacks has its default.
+        /// One combination of the dimensions. A field that is missing in a file has its default.
         #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
         #[serde(default)]
         pub struct Setting {
@@ -40,12 +40,12 @@ macro_rules! dimensions {
         /// The values of each dimension. A study has all combinations.
         #[derive(Debug, Clone, Default, Serialize, Deserialize)]
         pub struct Settings {
-            /// The networks. A manifest resolves them itself.
+            /// The networks. A manifest resolves them separately.
             #[serde(skip)]
             pub networks: Vec<Network>,
             /// Send buffers in bytes.
             pub send_buffers_bytes: Vec<u64>,
-            /// Empty without a transport. Manifests of old name one, or none, under `congestion_control`.
+            /// Empty without a transport. Old manifests have one or none, under `congestion_control`.
             #[serde(alias = "congestion_control", deserialize_with = "one_or_several")]
             pub congestion_controls: Vec<CongestionControl>,
             $(
@@ -124,12 +124,12 @@ macro_rules! dimensions {
 }
 
 dimensions! {
-    /// The version of HTTP; `None`: HTTP/3, as without the flag.
+    /// The version of HTTP; `None`: HTTP/3, the default.
     http: HttpVersion, http_versions, HttpVersion::from_str, Dimension {
         name: "HTTP version",
         flag: "--http",
         help: "Versions of HTTP, separated by commas, on engine wire: 1.1 and 2 over the system's TCP, 3 over QUIC. All cross \
-               the same link between network namespaces, as of utmost link --tun [default: 3, over the link's UDP relay]",
+               the same link between network namespaces, like that of utmost link --tun [default: 3, over the link's UDP relay]",
         usual: "3",
         label: http_label,
         mark: http_label,
@@ -140,9 +140,9 @@ dimensions! {
         name: "queue",
         flag: "--queue",
         help: "Depths of the bottleneck's queue, separated by commas, on engines with a transport: sizes, or multiples of \
-               the network's bandwidth-delay product, such as 64k,2bdp [default: as each network has it]",
+               the network's bandwidth-delay product, such as 64k,2bdp [default: the network's own]",
         label: |it| format!("queue {it}"),
-        // A heading is not divided at this space.
+        // A no-break space, so that headings are not divided there.
         mark: |it| format!("queue\u{a0}{it}"),
         axes: &[
             Axis { title: "queue, kB", at: |it| it.queue?.kilobytes() },
@@ -179,30 +179,27 @@ dimensions! {
         axes: &[Axis { title: "loss, %", at: |it| Some(percent(it.loss?.value())) }],
         ..PLAIN
     };
-    /// What others do on the links; `None`: nothing.
+    /// Cross traffic on the links; `None`: none.
     cross: CrossTraffic, crosses, CrossTraffic::from_str, Dimension {
         name: "cross traffic",
         flag: "--cross",
-        help: "What others do on the links meanwhile, separated by commas, on engine stack: none, bulk:CC (one download \
-               without end under the congestion control bbr2, cubic or reno), web:SHARE (short downloads that ask for this \
-               share of the rate; `web` is web:0.3) [default: none]",
+        help: "What others do on the links meanwhile, separated by commas, on engine stack: none, bulk:CC (one endless download with the congestion control bbr2, cubic or reno), web:SHARE (short downloads that request this share of the rate; `web` is web:0.3) [default: none]",
         usual: "none",
         label: cross_label,
         mark: cross_label,
         ..PLAIN
     };
-    /// What the server pushes; `None`: nothing.
+    /// The push policy of the server; `None`: nothing is pushed.
     push: Policy, pushes, Policy::from_str, Dimension {
         name: "push",
         flag: "--push",
-        help: "What the server pushes, separated by commas, on engines with a transport: policies as `push_policy` of \
-               `utmost serve` has them, of the graph that each page says [default: none]",
+        help: "What the server pushes, separated by commas, on engines with a transport: the policies of `push_policy` of `utmost serve`, with each page's graph [default: none]",
         usual: "none",
         label: push_label,
         mark: push_label,
         ..PLAIN
     };
-    /// When pushed bytes may go; `None`: nothing is pushed, or the server's default holds.
+    /// When pushed bytes may be sent; `None`: nothing is pushed, or the server's default applies.
     gate: Gate, gates, Gate::from_str, Dimension {
         name: "gate",
         flag: "--gate",
@@ -211,7 +208,7 @@ dimensions! {
         applies: Setting::pushes,
         ..PLAIN
     };
-    /// What the document's response names; `None`: nothing.
+    /// The hints in the document's response; `None`: none.
     hints: Hints, hints, by_name, Dimension {
         name: "hints",
         flag: "--hints",
@@ -234,7 +231,7 @@ dimensions! {
         name: "warm-up",
         flag: "--warm-up",
         help: "What the client loads before each page on the same connection, separated by commas, on engines with a \
-               transport: documents of these sizes, such as 0,300k. Traffic has made the windows then [default: 0]",
+               transport: documents of these sizes, such as 0,300k. Their traffic has then grown the windows [default: 0]",
         unit: " bytes",
         usual: "0",
         label: warm_up_label,
@@ -245,7 +242,7 @@ dimensions! {
 }
 
 impl Settings {
-    /// A network as it is, without a send buffer.
+    /// An unchanged network, without a send buffer.
     pub fn on(network: Network, engine: &'static dyn Engine) -> Self {
         let control = engine.has_transport().then_some(CongestionControl::Bbr2);
         Self {
@@ -265,7 +262,7 @@ impl Settings {
         each
     }
 
-    /// Lists these values of a dimension in place of others. One that stands twice is probably a slip.
+    /// Replaces the listed values of a dimension. Rejects duplicates, which are probably mistakes.
     pub fn list(&mut self, dimension: &Dimension, values: &[String]) -> Result<(), String> {
         (dimension.clear)(self);
         for (place, value) in values.iter().enumerate() {
@@ -287,7 +284,7 @@ impl Settings {
     }
 }
 
-/// Adds a value that was read; false: the list has it already.
+/// Adds a parsed value; false if it is already listed.
 fn add<T: PartialEq>(list: &mut Vec<T>, value: Result<T, impl Display>) -> Result<bool, String> {
     let value = value.map_err(|it| it.to_string())?;
     let is_new = !list.contains(&value);
@@ -300,8 +297,8 @@ fn by_name<T: DeserializeOwned>(name: &str) -> serde_json::Result<T> {
     serde_json::from_value(json!(name))
 }
 
-/// Every one of `settings` in which the dimension means something with every one of `values`; others, and without values all, as
-/// they are.
+/// Combines each of `settings` to which the dimension applies with each of `values`; leaves others, and without values all,
+/// unchanged.
 fn spread<T: Copy>(
     dimension: &Dimension,
     settings: Vec<Setting>,
@@ -324,8 +321,8 @@ fn spread<T: Copy>(
 }
 
 impl Setting {
-    /// `network`, which has the setting's name, as the setting changes it. A queue in bandwidth-delay products is one of the
-    /// changed network.
+    /// `network`, which has the setting's name, as changed by the setting. A queue in bandwidth-delay products refers to the changed
+    /// network.
     pub(crate) fn network_of(&self, network: &Network) -> Result<Network, NetworkError> {
         let mut network = network.clone();
         for property in Property::ALL {
@@ -345,18 +342,18 @@ impl Setting {
         }
     }
 
-    /// What of it decides how soon bytes can arrive: the network's name, rate and round trip.
+    /// The part of it that determines how soon bytes can arrive: the network's name, rate and round trip.
     pub(crate) fn pace(&self) -> Self {
         let Self { network, rtt_ms, rate, .. } = self.clone();
         Self { network, rtt_ms, rate, ..Self::default() }
     }
 
-    /// Whether nothing but the send buffer differs.
+    /// Whether they differ only in the send buffer.
     pub(crate) fn differs_in_buffer(&self, other: &Self) -> bool {
         *self == Self { send_buffer_bytes: self.send_buffer_bytes, ..other.clone() }
     }
 
-    /// What a row that stands for many loads says: network and send buffer, and what else the study varies.
+    /// The setting for a row that covers many loads: network and send buffer, and the other varied dimensions.
     pub(crate) fn told(&self, varied: &[&Dimension]) -> Self {
         let mut setting = Self::default();
         for dimension in DIMENSIONS {
@@ -375,7 +372,7 @@ impl Setting {
         words.join(", ")
     }
 
-    /// What a row that stands for many loads says, in a sentence.
+    /// The row of many loads, in a sentence.
     pub fn sentence(&self) -> String {
         self.words(&columns(File::Summary, &[self]))
     }
@@ -392,7 +389,7 @@ impl Setting {
         labels.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    /// What the server does before it is asked.
+    /// The server's pushes and hints.
     pub fn push_and_hints(&self) -> PushAndHints {
         PushAndHints { policy: self.push, gate: self.gate, hints: self.hints.unwrap_or_default() }
     }
@@ -413,7 +410,7 @@ impl Setting {
     }
 }
 
-/// The keys of a row that stands for many loads.
+/// The keys of a row for many loads.
 impl Serialize for Setting {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.keys(File::Summary, serializer)

@@ -1,4 +1,4 @@
-//! A sweep: one property of every network takes several values, as a dimension of the study.
+//! A sweep: several values of one property of every network, as a dimension of the study.
 
 use crate::network::{Amount, Property};
 use crate::study::plan::setting::Settings;
@@ -11,7 +11,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A property's name, `=`, and its values, each once, separated by commas.
+    /// Parses a property's name, `=`, and its distinct values, separated by commas.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, list) = text.split_once('=').unwrap_or((text, ""));
         let name = name.trim();
@@ -23,7 +23,7 @@ impl Sweep {
         for text in list.split(',') {
             let value = Amount::parse(text).map_err(|error| format!("{name}: {error}"))?;
             if values.contains(&value) {
-                return Err(format!("{name}: {value} stands twice; name each value once"));
+                return Err(format!("{name}: {value} occurs twice; name each value once"));
             }
             values.push(value);
         }
@@ -33,15 +33,14 @@ impl Sweep {
 
 fn unknown(name: &str) -> String {
     if name == "queue" {
-        return "the queue has a flag of its own: use --queue, for example --queue 64k,2bdp"
-            .to_owned();
+        return "the queue has its own flag: use --queue, for example --queue 64k,2bdp".to_owned();
     }
     let known = Property::ALL.map(Property::example).join(" or ");
     format!("`{name}` is not a property of a network that can be set; use {known}")
 }
 
 impl Settings {
-    /// Adds these dimensions. Refuses a second list for one property.
+    /// Adds these dimensions. Rejects a second list for one property.
     pub fn sweep(&mut self, sweeps: &[Sweep]) -> Result<(), String> {
         for Sweep { property, values } in sweeps {
             let list = match property {
@@ -51,7 +50,7 @@ impl Settings {
             };
             if !list.is_empty() {
                 return Err(format!(
-                    "--set: {} stands twice; name all its values in one list, as in --set {}",
+                    "--set: {} occurs twice; name all its values in one list, as in --set {}",
                     property.name(),
                     property.example()
                 ));
@@ -99,10 +98,7 @@ mod tests {
                 "rtt=10",
                 "`rtt` is not a property of a network that can be set; use rtt_ms=10,50,200 or rate=1M,5M or loss=0,0.01",
             ),
-            (
-                "queue=64k",
-                "the queue has a flag of its own: use --queue, for example --queue 64k,2bdp",
-            ),
+            ("queue=64k", "the queue has its own flag: use --queue, for example --queue 64k,2bdp"),
             ("loss=0.1,0.10", "loss: 0.1 stands twice; name each value once"),
             (
                 "loss=1%",

@@ -1,4 +1,4 @@
-//! The choices for pages as a configuration that `utmost serve --config` takes.
+//! The choices for pages as a configuration for `utmost serve --config`.
 
 use super::facts::Facts;
 use super::{Choice, Found, OF_SITE};
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a configuration is made of, beside its choices.
+/// The parts of a configuration, besides its choices.
 pub struct Configuration<'a> {
     /// The study's plan.
     pub plan: &'a Plan,
@@ -23,14 +23,14 @@ pub struct Configuration<'a> {
     pub study: &'a Study,
     /// The scheme that candidates had to beat.
     pub to_beat: &'a str,
-    /// How each page is named: bundled, or by its file.
+    /// The name of each page: bundled, or its file.
     pub pages: &'a [String],
-    /// What the names of graphs' files begin with.
+    /// The prefix of graph file names.
     pub stem: &'a str,
 }
 
 impl Configuration<'_> {
-    /// The text of the file. Routes for whole hosts come last: of the routes that fit a request, the first one decides.
+    /// The text of the file. Routes for whole hosts come last, because the first matching route decides.
     pub fn to_toml(&self, choices: &[Choice]) -> String {
         let mut parts = vec![self.head(choices)];
         let mut written = Written::default();
@@ -49,7 +49,7 @@ impl Configuration<'_> {
         parts.concat()
     }
 
-    /// The graphs that the file names, each with its file's name.
+    /// The graphs that the file refers to, each with its file name.
     pub fn graphs(&self, choices: &[Choice]) -> Vec<(String, Graph)> {
         let chosen = choices.iter().filter(|it| it.differs());
         let graphs = chosen.filter_map(|choice| {
@@ -68,7 +68,7 @@ impl Configuration<'_> {
         format!("{}-{}.json", self.stem, crate::file_name(&page.name))
     }
 
-    /// The texts of the files of schemes that the file names and that are not built in, each with its file's name.
+    /// The texts of scheme files that the file refers to, each with its file name.
     pub fn scheme_files(&self, choices: &[Choice]) -> Vec<(String, Arc<str>)> {
         let chosen = choices.iter().filter(|it| it.differs());
         let named: BTreeSet<&str> = chosen.map(|it| it.scheme.as_str()).collect();
@@ -104,7 +104,7 @@ impl Configuration<'_> {
         )
     }
 
-    /// What all loads met beside their networks, and what the server knew.
+    /// The conditions of all loads besides their networks, and the server's knowledge.
     fn conditions(&self) -> String {
         let settings = self.plan.settings.each();
         let chosen = [NETWORK, PUSH, GATE, HINTS, SIGNALS];
@@ -116,7 +116,7 @@ impl Configuration<'_> {
         format!("{}, metadata {}", first.unwrap_or_default(), self.plan.metadata.name())
     }
 
-    /// What a page's choice is worth, and the route of its document.
+    /// Writes the gain of a page's choice, and the route of its document.
     fn page(&self, page: &Page, choice: &Choice, written: &mut Written) -> String {
         let found = choice.found.iter().map(|found| {
             let Found { network, ratio, loads, .. } = found;
@@ -152,7 +152,7 @@ impl Configuration<'_> {
     }
 }
 
-/// What the file says already.
+/// The entries that the file already has.
 #[derive(Default)]
 struct Written {
     /// Host and path of each route.
@@ -161,7 +161,7 @@ struct Written {
 }
 
 impl Written {
-    /// A route for a path of the page's host, if there is none yet: a file with two is rejected.
+    /// Writes a route for a path of the page's host, unless there is one: a file with two is invalid.
     fn route(&mut self, page: &Page, path: &str, keys: impl FnOnce() -> String) -> String {
         // A configuration names hosts without a port.
         let host = page.origins.first().map_or("", |it| http3::host(&it.host));
@@ -189,7 +189,7 @@ fn list(values: &[String]) -> String {
     format!("[{}]", values.iter().map(|it| quoted(it)).collect::<Vec<_>>().join(", "))
 }
 
-/// The keys of a route whose document names resources early.
+/// The keys of a route whose document announces resources early.
 pub(crate) fn hint_keys(links: &[String], early_hints: &[String]) -> String {
     list_key("links", links) + list_key("early_hints", early_hints).as_str()
 }
@@ -202,18 +202,18 @@ pub(crate) fn pages_key(pages: &[String]) -> String {
     }
 }
 
-/// The key of a resource's table that says what is known of it.
+/// The key of a resource's table with its known facts.
 pub(crate) fn facts_key(resource: Resource) -> String {
-    // The route says which resource is the document.
+    // The route identifies the document.
     let mut facts = metadata_field(&Resource { main: false, ..resource });
     if resource.kind == Kind::Css && !resource.in_head {
-        // A directory takes each stylesheet for one that the head refers to.
+        // By default, a directory assumes that the head references each stylesheet.
         facts.push_str(", in-head=?0");
     }
     if facts.is_empty() { facts } else { format!("facts = {}\n", quoted(&facts)) }
 }
 
-/// How `page` is named in a configuration: bundled by its name, otherwise by its file, from the root on.
+/// The name of `page` in a configuration: bundled pages by name, others by absolute file.
 pub fn page_argument(argument: &str) -> String {
     let is_file =
         argument.contains('/') || Path::new(argument).extension().is_some_and(|it| it == "json");

@@ -1,4 +1,4 @@
-//! What the server of a study knew of the resources of a page, for the server of the site.
+//! The facts that a study's server knew about a page's resources, for the site's server.
 
 use super::Choice;
 use super::configuration::{facts_key, quoted};
@@ -10,7 +10,7 @@ use server::SignalUse;
 use server::site::{Request, Response, Site};
 use std::collections::BTreeMap;
 
-/// What pages say of the paths of a site. A path has one table, whichever page asks for it.
+/// The facts of pages about the paths of a site. A path has only one table, whichever page requests it.
 #[derive(Default)]
 pub(crate) struct Facts {
     /// The keys of each path's table, and the first page that has the path.
@@ -18,8 +18,8 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Tables for the resources on the host of the page's document. A path that an earlier page has is left out; where that
-    /// page says otherwise, a comment says so.
+    /// Tables for the resources on the host of the page's document. Omits paths of earlier pages, and comments on
+    /// contradictions.
     pub(crate) fn tables(&mut self, page: &Page, choice: &Choice, metadata: Metadata) -> String {
         let site = PushAndHints::default().site(page, metadata);
         let mut tables = Vec::new();
@@ -38,7 +38,7 @@ impl Facts {
                 Some((_, first)) => {
                     let here = if keys.is_empty() { "nothing" } else { keys.trim_end() };
                     let here = here.replace('\n', ", ");
-                    let cause = format!("is as page {first} has it; this page says: {here}");
+                    let cause = format!("is that of page {first}; this page has: {here}");
                     tables.push(format!("# {url} {cause}\n"));
                 }
             }
@@ -47,7 +47,7 @@ impl Facts {
     }
 }
 
-/// The keys of a resource's table, of what the study's server knew.
+/// The keys of a resource's table, from the facts of the study's server.
 fn keys(response: &Response, signals: SignalUse) -> String {
     let facts = facts_key(response.resource);
     let directive = response.directive.filter(|_| signals == SignalUse::Override);
@@ -94,7 +94,7 @@ mod tests {
         let full = hero(Metadata::Full, ignore);
         assert!(full.contains("kind=image") && full.contains("above-fold"), "{full}");
         assert!(!hero(Metadata::Browser, ignore).contains("above-fold"));
-        // Only a server that overrides clients' signals used what the page says of its hero.
+        // Only a server that overrides clients' signals used the page's facts about its hero.
         assert_eq!(hero(Metadata::Full, over), format!("{full}urgency = 1\n"));
     }
 

@@ -1,8 +1,8 @@
-//! Chooses a candidate for each page, and judges it by other loads than those that chose it.
+//! Chooses a candidate for each page, and judges it by other loads.
 //!
-//! The best of many equal schemes looks better than it is, in the loads by which it is the best. So the first third of the
-//! seeds chooses, and the others tell whether the chosen one is better (a sample split: Cox, *A note on data-splitting for the
-//! evaluation of significance levels*, 1975).
+//! In the loads that make it the winner, the best of many equal schemes looks better than it is. So the first third of the
+//! seeds chooses, and the others decide whether the chosen one is better (a sample split: Cox, *A note on data-splitting for
+//! the evaluation of significance levels*, 1975).
 
 use super::{Choice, Found, Terms, check, gain};
 use crate::Contender;
@@ -30,8 +30,8 @@ pub fn choose(
     choices.collect()
 }
 
-/// The plan's settings, each as a list over networks. Those without pushes and hints come first: of equal candidates, the
-/// first one is chosen.
+/// The plan's settings, each as a list over networks. Those without pushes and hints come first, because the first among equal
+/// candidates is chosen.
 fn settings(plan: &Plan) -> Vec<Vec<Setting>> {
     let each: Vec<Setting> = plan.settings.each().into_iter().map(|it| it.1).collect();
     let on_network = each.len() / plan.settings.networks.len().max(1);
@@ -98,7 +98,7 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// The schemes in all settings in which they are candidates, and their loads are complete.
+    /// The schemes in all settings in which they are candidates and their loads are complete.
     fn candidates(&'a self) -> Vec<Candidate<'a>> {
         let schemes = self.plan.schemes.iter().filter_map(Contender::scheme);
         let mut candidates = Vec::new();
@@ -135,7 +135,7 @@ impl<'a> Trial<'a> {
         Some(values)
     }
 
-    /// How good a candidate is in the loads with these seeds, each against the load that met the same link.
+    /// A candidate's result in the loads with these seeds, each against the load over the same link.
     fn found(
         &self,
         to_beat: &Values,
@@ -203,7 +203,7 @@ mod tests {
         plan
     }
 
-    /// A load of every scheme in every setting and with every seed, whose ByteIndex `index` says.
+    /// A load of every scheme in every setting and with every seed, with the ByteIndex from `index`.
     fn runs(plan: &Plan, mut index: impl FnMut(&str, &Setting, u64) -> f64) -> Vec<RunRecord> {
         let cell = |it: &crate::study::plan::Cell<'_>| {
             let value =
@@ -226,7 +226,7 @@ mod tests {
         choice.differs().then_some(choice.name)
     }
 
-    /// What is chosen in 100 studies with 2 % of noise in each load; `dfifo` is better by a factor, on each network.
+    /// The choices in 100 studies with 2 % of noise in each load; `dfifo` is better by a factor, on each network.
     fn chosen_of_100(networks: &[&str], gains: &[f64], loads: u64) -> Vec<Option<String>> {
         let plan = plan(networks, loads);
         let mut random = ChaCha8Rng::seed_from_u64(1911);
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn candidates_beat_the_default_as_clients_signal_it() {
         let plan = plan(&["cable"], 9);
-        // Where the server obeys, everything is twice as fast: that is not a candidate, and nothing else is as fast.
+        // With an obeying server, everything is twice as fast, but that is not a candidate, and nothing else is as fast.
         let value = |_: &str, setting: &Setting, _| match setting.signals {
             Some(SignalUse::Obey) => 500.0,
             _ => 1000.0,

@@ -1,4 +1,4 @@
-//! What a study answers, in sentences: they come first wherever it is shown, and say no more than its tests do.
+//! A study's answer in sentences. They come first wherever it is shown, and claim no more than its tests support.
 
 #[cfg(test)]
 mod tests;
@@ -11,9 +11,9 @@ use figures::number_texts::ratio_number;
 use qlog_tools::metrics::Set;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More settings than this are counted, not named.
+/// The most settings that are named; more are only counted.
 const NAMED_SETTINGS_MAX: usize = 4;
-/// More schemes than this are counted, not named.
+/// The most schemes that are named; more are only counted.
 const NAMED_SCHEMES_MAX: usize = 6;
 
 /// The sentences: which schemes failed, which are better than the baseline and where, which are not, and where no test decides.
@@ -34,7 +34,7 @@ pub(crate) fn answer(plan: &Plan, study: &Study) -> Vec<String> {
     sentences
 }
 
-/// The rows of a study that compare, by scheme and by setting.
+/// The comparisons of a study, by scheme and by setting.
 struct Comparisons<'a> {
     plan: &'a Plan,
     study: &'a Study,
@@ -44,7 +44,7 @@ struct Comparisons<'a> {
     schemes: Vec<(&'a str, Vec<&'a ComparisonRow>)>,
 }
 
-/// Schemes of which the tests say the same in each setting.
+/// Schemes with the same test results in every setting.
 struct Group<'a> {
     verdicts: Vec<Verdict>,
     schemes: Vec<(&'a str, Vec<&'a ComparisonRow>)>,
@@ -92,7 +92,7 @@ impl<'a> Comparisons<'a> {
         rows.all(|it| it.verdict(self.set) == Verdict::Untested)
     }
 
-    /// Why there is no test, and what these loads have.
+    /// Why there is no test, and what these loads show.
     fn without_tests(&self) -> Vec<String> {
         let rows = &self.study.comparisons;
         let pairs = rows.iter().filter_map(|it| it.pairs.get(self.set)).max().unwrap_or_default();
@@ -118,7 +118,7 @@ impl<'a> Comparisons<'a> {
         [few].into_iter().chain(self.extremes()).chain(ends).collect()
     }
 
-    /// How far the order alone moves the metric of a study in one setting without chance.
+    /// How far the order alone moves the study's metric in one setting without randomness.
     fn extremes(&self) -> Option<String> {
         if self.settings.len() > 1 || self.plan.has_chance() {
             return None;
@@ -160,7 +160,7 @@ impl<'a> Comparisons<'a> {
         }
     }
 
-    /// The first thing to know where no scheme beats the baseline.
+    /// The main message if no scheme beats the baseline.
     fn without_a_winner(&self) -> Option<String> {
         let mut rows = self.study.comparisons.iter();
         let none = rows.all(|it| it.verdict(self.set) != Verdict::Better);
@@ -175,7 +175,7 @@ impl<'a> Comparisons<'a> {
         })
     }
 
-    /// Schemes with the same verdicts together, those first that are better; schemes under a second name are left out.
+    /// Groups schemes with the same verdicts, the better ones first, without duplicates.
     fn groups(&self) -> Vec<Group<'a>> {
         let mut groups: Vec<Group<'a>> = Vec::new();
         for (scheme, rows) in &self.schemes {
@@ -205,7 +205,7 @@ impl<'a> Comparisons<'a> {
         rows.iter().filter_map(|it| Some(self.ratio(it)?.ln())).sum()
     }
 
-    /// What the tests say of these schemes: a clause a verdict.
+    /// The test results of these schemes: a clause for each verdict.
     fn sentence(&self, group: &Group<'_>) -> String {
         let mut by_verdict: BTreeMap<Verdict, Vec<usize>> = BTreeMap::new();
         for (place, verdict) in group.verdicts.iter().enumerate() {
@@ -315,13 +315,13 @@ impl<'a> Comparisons<'a> {
         }
     }
 
-    /// That no difference could have been shown.
+    /// States that no difference could have been shown.
     fn too_few_pairs(&self) -> Option<String> {
         let rows = self.study.comparisons.iter();
         let needed = rows.filter_map(|it| self.study.pairs_needed(it, self.set)).max()?;
         let unit = self.study.comparisons[0].pairs_of.name();
         Some(format!(
-            "These are too few {unit} to name a winner among so many schemes: the adjusted test needs at least {needed}."
+            "These are too few {unit} to name a winner among that many schemes: the adjusted test needs at least {needed}."
         ))
     }
 

@@ -7,7 +7,7 @@ use qlog_tools::metrics::find;
 use report::comparison::{Film, Scene, Strip};
 use std::path::Path;
 
-/// The strips of the loads of which pictures are in the folder that the plan names; `encode` makes base64. `None`: there are none.
+/// The film strips of the loads with pictures in the plan's folder; `encode` makes base64. `None` if there are none.
 pub fn film(
     plan: &Plan,
     study: &Study,
@@ -60,7 +60,7 @@ fn pictures(
     Ok(pictures)
 }
 
-/// What stands at the right of a strip.
+/// The text at the right of a strip.
 fn notes(run: &RunRecord) -> Vec<(String, String)> {
     let metrics = ["first_render", "speed_index", "byte_index", "load"];
     let notes = metrics.into_iter().filter_map(find).map(|metric| {

@@ -1,6 +1,6 @@
-//! The files of a study's folder, beside the journal of its loads: `manifest.json` (how to make it again), `runs.csv`,
-//! `summary.csv`, `comparisons.csv` and `pages.csv`, `report.html`, the figures, and on request `study.json`: everything, also
-//! the loads, once more.
+//! The files of a study's folder, beside the journal of its loads: `manifest.json` (how to repeat it), `runs.csv`,
+//! `summary.csv`, `comparisons.csv` and `pages.csv`, `report.html`, the figures, and on request `study.json`, which repeats
+//! everything, including the loads.
 
 mod figures;
 
@@ -27,8 +27,8 @@ use std::path::Path;
 /// The report's file.
 pub const REPORT: &str = "report.html";
 
-/// Writes the study into `folder`, which is made where it is missing; `study.json` only if `with_json` says so, or if one of
-/// before must not stay as it was. Returns why PNG or PDF files are missing, if they are.
+/// Writes the study into `folder`, which it creates if missing. Writes `study.json` only with `with_json`, or to replace an
+/// outdated one. Returns why PNG or PDF files are missing, if they are.
 pub fn write(
     plan: &Plan,
     study: &Study,
@@ -71,13 +71,13 @@ fn columns_of<'a>(file: File, settings: impl Iterator<Item = &'a Setting>) -> Co
     dimension::columns(file, &settings.collect::<Vec<_>>())
 }
 
-/// The dimensions that a file has columns of.
+/// The dimensions with columns in a file.
 type Columns = Vec<&'static Dimension>;
 
 /// Pixels for each unit of a figure.
 pub const PNG_SCALE: f32 = 2.0;
 
-/// Writes figures as `NAME.svg` and `NAME.png`. Without a font on the machine there are no PNG files; it returns why.
+/// Writes figures as `NAME.svg` and `NAME.png`. Without a font on the machine, it writes no PNG files and returns the reason.
 pub fn write_figures(
     folder: &Path,
     figures: impl IntoIterator<Item = (String, impl AsRef<str>)>,
@@ -122,7 +122,7 @@ impl Cells {
         self
     }
 
-    /// What came of pushes, after `prefix`, in studies that vary them.
+    /// The results of pushes, after `prefix`, in studies that vary them.
     fn pushes<T: Copy + Default + ToString>(
         mut self,
         prefix: &str,
@@ -156,7 +156,7 @@ impl Cells {
         self
     }
 
-    /// `mean_speedup_all_low`, `mean_speedup_all_high`, and the same of `atf`.
+    /// `mean_speedup_all_low`, `mean_speedup_all_high`, and the same for `atf`.
     fn interval(mut self, stem: &str, values: BySet<Interval>) -> Self {
         for set in Set::ALL {
             let stem = format!("{stem}_{}", set.name());
@@ -167,7 +167,7 @@ impl Cells {
     }
 }
 
-/// Writes a CSV file. Its first lines, each with a `#`, say where it comes from.
+/// Writes a CSV file. Its first lines, which begin with `#`, state its origin.
 fn write_table(
     study: &Study,
     path: &Path,

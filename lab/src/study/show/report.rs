@@ -1,4 +1,4 @@
-//! A study as its report shows it: figures over all pages, and for each page its numbers and figures.
+//! A study's report: figures over all pages, and for each page its numbers and figures.
 
 mod best;
 mod conditions;
@@ -20,7 +20,7 @@ use qlog_tools::metrics::{self, BySet};
 use report::comparison::{Comparison, NamedFigure, PageComparison, Row, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// `again` gives what came when in the loads at these places of the study.
+/// `again` returns the arrivals of the loads at these indices of the study.
 pub(crate) fn comparison(
     plan: &Plan,
     study: &Study,
@@ -64,7 +64,7 @@ pub(crate) fn comparison(
             runs.extend(loads.get(place).map(|it| Run { scheme, timeline: &it.timeline }));
         }
         let sheet = view.sheet_of_page(page, setting, &places);
-        // Figures print what the drawn loads have, not the medians of the table.
+        // Figures show the drawn loads, not the table's medians.
         let rows = places.iter().map(|it| view.row_of(*it)).collect();
         let resources = figure_resources(page);
         let own = PageComparison::new(&compared.name, &resources, rows, plan.metric, view.baseline);
@@ -87,13 +87,13 @@ pub(crate) fn comparison(
     })
 }
 
-/// The answer of a study in sentences: how each scheme stands to the baseline, and which one is the best of all.
+/// The answer of a study in sentences: how each scheme compares with the baseline, and which one is the best of all.
 pub fn answers(plan: &Plan, study: &Study) -> Vec<String> {
     let best = View::new(plan, study, FigureStyle::Screen).best();
     [answer(plan, study), best].concat()
 }
 
-/// Each page as a dot, by its speedups: a figure for all settings that differ in their send buffers only.
+/// Each page as a dot, by its speedups: one figure for all settings that differ only in their send buffers.
 pub fn page_dots(plan: &Plan, study: &Study) -> Vec<NamedFigure> {
     let view = View::new(plan, study, FigureStyle::Screen);
     let speedups = view.speedups_over(view.baseline);
@@ -103,11 +103,11 @@ pub fn page_dots(plan: &Plan, study: &Study) -> Vec<NamedFigure> {
 /// One of the study's settings.
 struct Compared {
     setting: Setting,
-    /// What it adds to names, if there are several.
+    /// Its suffix for names, if there are several.
     suffix: String,
 }
 
-/// The name under which lower bounds stand among the schemes.
+/// The name of lower bounds among the schemes.
 const LOWER_BOUND: &str = "lower bound";
 
 /// Each page's mean speedup under each scheme.
@@ -122,9 +122,9 @@ struct View<'a> {
     runs: BTreeMap<Group<'a>, Vec<usize>>,
     /// The baseline's loads as if they had reached their lower bounds.
     bounds: Vec<RunRecord>,
-    /// What speedups are relative to.
+    /// The baseline of speedups.
     baseline: &'a str,
-    /// The settings in which seeds decide nothing.
+    /// The settings in which seeds have no effect.
     certain: BTreeSet<Setting>,
     style: FigureStyle,
 }
@@ -151,7 +151,7 @@ impl<'a> View<'a> {
         Self { plan, study, settings, varied, runs, bounds, baseline, certain, style }
     }
 
-    /// What the figures of a page are drawn on; `places` name the loads that they show.
+    /// The sheet for a page's figures; `places` are the indices of the loads they show.
     fn sheet_of_page(&self, page: &Page, setting: &Compared, places: &[usize]) -> Sheet {
         let runs = places.iter().map(|it| &self.study.runs[*it]);
         let shown: Vec<(&str, u64)> = runs.map(|it| (&*it.scheme, it.seed)).collect();
@@ -159,7 +159,7 @@ impl<'a> View<'a> {
         Sheet { style: self.style, conditions }
     }
 
-    /// The places of the loads of a page under a scheme.
+    /// The indices of the loads of a page under a scheme.
     fn places<'b>(&'b self, page: &'b str, scheme: &'b str, setting: &'b Compared) -> &'b [usize] {
         self.runs.get(&setting.group(page, scheme)).map_or(&[][..], Vec::as_slice)
     }
@@ -175,8 +175,8 @@ impl<'a> View<'a> {
         schemes.map(|it| self.row(it, &self.completed(&page.name, it, setting))).collect()
     }
 
-    /// The place of the load that figures show of each scheme. All have the seed of the baseline's load in the middle, and so
-    /// met the same link.
+    /// The index of the load that figures show for each scheme. All have the seed of the baseline's median load, and so the
+    /// same link.
     fn shown(&self, page: &Page, setting: &Compared) -> Vec<usize> {
         let middle = self.middle(self.places(&page.name, self.baseline, setting));
         let seed = middle.map(|it| self.study.runs[it].seed);
@@ -193,15 +193,15 @@ impl<'a> View<'a> {
         shown
     }
 
-    /// The numbers of the load at a place of the study; the numbers of a load that did not finish are left out.
+    /// The numbers of the load at an index of the study, without the numbers of an unfinished load.
     fn row_of(&self, place: usize) -> Row {
         let run = &self.study.runs[place];
         let runs: Vec<&RunRecord> = Some(run).filter(|it| it.completed).into_iter().collect();
         self.row(&run.scheme, &runs)
     }
 
-    /// The load in the middle by the study's metric, of an even number the better one of the two; of loads that did not
-    /// complete the first.
+    /// The median load by the study's metric (of an even number, the better of the middle two); without completed loads, the
+    /// first.
     fn middle(&self, places: &[usize]) -> Option<usize> {
         let mut values: Vec<(f64, usize)> = Vec::new();
         for &place in places {
@@ -214,7 +214,7 @@ impl<'a> View<'a> {
         middle.or_else(|| places.first().copied())
     }
 
-    /// Speedups over the loads of `baseline` that met the same links.
+    /// Speedups over the loads of `baseline` on the same links.
     fn speedups_over(&self, baseline: &str) -> PageSpeedups<'_> {
         let baselines = Paired::of(&self.study.runs, baseline, self.plan.metric);
         let mut speedups: BTreeMap<Group<'_>, Vec<BySet>> = BTreeMap::new();
@@ -255,7 +255,7 @@ impl Compared {
     }
 }
 
-/// A load of the baseline that reached its lower bound.
+/// A load of the baseline as if it had reached its lower bound.
 fn bound(run: &RunRecord) -> RunRecord {
     let index = BySet { all: None, atf: run.lower_bound.atf };
     RunRecord {
@@ -267,7 +267,7 @@ fn bound(run: &RunRecord) -> RunRecord {
     }
 }
 
-/// The first and the third, of four values or more that differ.
+/// The first and the third quartile, for at least four different values.
 fn quartiles(mut values: Vec<f64>) -> Option<[f64; 2]> {
     values.sort_by(f64::total_cmp);
     let (first, last) = (values.first()?, values.last()?);
@@ -275,7 +275,7 @@ fn quartiles(mut values: Vec<f64>) -> Option<[f64; 2]> {
     is_spread.then(|| [1, 3].map(|quarter| values[(values.len() - 1) * quarter / 4]))
 }
 
-/// The places of those among `count` pages that are drawn: of many, those that gain most.
+/// The indices of the pages, among `count`, that are drawn: if there are many, those that gain most.
 pub(crate) fn most_telling(count: usize, gain: impl Fn(usize) -> f64) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();
     places.sort_by(|one, other| gain(*other).total_cmp(&gain(*one)));

@@ -1,4 +1,5 @@
-//! The rows of a study's table: each scheme in each setting, with what its loads have and what the test says.
+//! The rows of a study's table: each scheme in each setting, with its loads' values and the test's
+//! verdict.
 
 use crate::study::compute::Verdict;
 use crate::study::{ComparisonRow, Plan, Study, SummaryRow};

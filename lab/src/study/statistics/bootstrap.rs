@@ -1,4 +1,4 @@
-//! Intervals by drawing again and again from what was measured.
+//! Intervals by resampling the measured values.
 
 use crate::study::statistics::{Interval, SAMPLE_MIN, Weighted, equal};
 use rand::{Rng, SeedableRng};
@@ -6,20 +6,20 @@ use rand_chacha::ChaCha8Rng;
 use statrs::statistics::{Data, OrderStatistics};
 use std::ops::AddAssign;
 
-/// How often a bootstrap draws, and the seed of its draws.
+/// The number of resamples in a bootstrap, and their seed.
 #[derive(Debug, Clone, Copy)]
 struct Draws {
     count: usize,
     seed: u64,
 }
 
-/// As many draws as keep another seed from moving an end much: docs/studies-statistics.md says by how much it does.
+/// Enough resamples that another seed hardly moves an end; docs/studies-statistics.md states by how much.
 const DRAWS: Draws = Draws { count: 20_000, seed: 1 };
 
-/// A 95 % interval of the mean of all ratios (of pages), by a studentised bootstrap that draws clusters (sites), because the
-/// pages of a site are alike (Davison and Hinkley, Bootstrap Methods and their Application, 1997, sections 3.8 and 5.2.1). On
-/// data with a known mean, percentiles of as many draws cover it less often than they say: 82 to 88 times in 100 with ten
-/// pages, and 77 times if sites are not drawn as wholes. Seeded: the same values give the same interval.
+/// A 95 % interval of the mean of all ratios (of pages), by a studentised bootstrap over clusters (sites), because the pages of a
+/// site are similar (Davison and Hinkley, Bootstrap Methods and their Application, 1997, sections 3.8 and 5.2.1). On data with a
+/// known mean, plain percentile intervals cover it less often than nominal: 82 to 88 times in 100 with ten pages, and 77 times if
+/// sites are not resampled as wholes. Seeded: the same values give the same interval.
 ///
 /// The bootstrap computes an interval of the mean's logarithm, so the interval never reaches 0, which a mean of ratios
 /// cannot be (section 5.2.2 there). The estimate stays the arithmetic mean. `None` for fewer than six clusters, or if the
@@ -29,24 +29,24 @@ pub fn bootstrap_mean(clusters: &[Vec<f64>]) -> Option<Interval> {
     bootstrap_weighted_mean(&clusters)
 }
 
-/// The same interval of the mean of values that count differently: the weights of a cluster are drawn with its values.
+/// The same interval for a weighted mean; the weights of a cluster are resampled with its values.
 pub fn bootstrap_weighted_mean(clusters: &[Vec<Weighted>]) -> Option<Interval> {
     weighted_mean_of(clusters, DRAWS)
 }
 
-/// The same interval of the geometric mean of ratios, from their logarithms: of the mean of these.
+/// The same interval for the geometric mean of ratios, from the mean of their logarithms.
 pub fn bootstrap_geometric_mean(clusters: &[Vec<Weighted>]) -> Option<Interval> {
     geometric_mean_of(clusters, DRAWS)
 }
 
-/// A 95 % interval of any statistic of `count` values, such as pages: percentiles of a bootstrap that draws their places with
-/// replacement. Draws without the statistic do not count. Seeded. `None` for fewer than six values, or if most draws do
-/// not have the statistic.
+/// A 95 % interval for any statistic of `count` values, such as pages: percentiles of a bootstrap that resamples their indices.
+/// Resamples without a defined statistic do not count. Seeded. `None` for fewer than six values, or if the statistic is undefined
+/// in most resamples.
 pub fn bootstrap(count: usize, statistic: impl Fn(&[usize]) -> Option<f64>) -> Option<Interval> {
     bootstrap_several([count], |[places]| statistic(places))
 }
 
-/// The same for a statistic of two or more samples, each of which is drawn by itself.
+/// The same for a statistic of two or more samples, each resampled separately.
 pub fn bootstrap_several<const N: usize>(
     counts: [usize; N],
     statistic: impl Fn([&[usize]; N]) -> Option<f64>,
@@ -71,7 +71,7 @@ pub fn bootstrap_several<const N: usize>(
     Some([values.quantile(0.025), values.quantile(0.975)])
 }
 
-/// A place among `count`, at most 2^32; each is as likely, to within `count` / 2^32.
+/// An index below `count` (at most 2^32), uniform to within `count` / 2^32.
 fn place(random: &mut ChaCha8Rng, count: usize) -> usize {
     ((u64::from(random.next_u32()) * count as u64) >> 32) as usize
 }
@@ -88,8 +88,8 @@ fn geometric_mean_of(clusters: &[Vec<Weighted>], draws: Draws) -> Option<Interva
     Some(ends.map(|it| (sample.mean + it).exp()))
 }
 
-/// The least standard error of a draw, as a share of the sample's. Where all clusters but one are nearly equal, a draw without
-/// that one has next to no error of its own, and the interval would reach from 0 to beyond all numbers.
+/// The minimum standard error of a resample, as a share of the sample's. If all clusters but one are nearly equal, a resample
+/// without that one has almost no error, and the interval would be unbounded.
 const LEAST_ERROR: f64 = 0.25;
 
 /// Clusters to draw from.
@@ -111,12 +111,13 @@ impl Sample {
         Some(Self { mean, clusters: clusters.iter().map(|it| Moments::of(it, mean)).collect() })
     }
 
-    /// How far the ends of a 95 % interval lie from the estimate, which `scaled` takes to the scale of the interval.
+    /// The distances of a 95 % interval's ends from the estimate, which `scaled` converts to the scale of the interval.
     ///
-    /// The spread of draws of n clusters falls short by a factor of sqrt((n - 1) / n), which makes the intervals of few clusters
-    /// too narrow (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 69, 2015). Most of this
-    /// cancels in a studentised deviation, but not all: in planted studies its intervals cover the mean 93.4 times in 100 with ten
-    /// sites, and 92.4 times with six. So the ends lie by the inverse of this factor farther away, which closes the gap there.
+    /// The spread of resamples of n clusters is too small by a factor of sqrt((n - 1) / n), which makes intervals from few
+    /// clusters too narrow (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 69, 2015). Most
+    /// of this cancels in a studentised deviation, but not all: in planted studies its intervals cover the mean 93.4 times in 100
+    /// with ten sites, and 92.4 times with six. So the ends are moved outward by the inverse of this factor, which closes the gap
+    /// there.
     fn studentised(
         &self,
         draws: Draws,
@@ -147,12 +148,12 @@ impl Sample {
     }
 }
 
-/// A cluster, or several, as far as a mean and its standard error need it: sums over clusters.
+/// One or more clusters, reduced to the sums that a mean and its standard error need.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moments {
     /// The weighted sum of the values' distances from the mean of the sample.
     sum: f64,
-    /// The sum of the weights; of equal ones the number of values.
+    /// The sum of the weights; for equal weights, the number of values.
     weight: f64,
     sum_squared: f64,
     sum_by_weight: f64,
@@ -221,12 +222,12 @@ mod tests {
     use statrs::distribution::{ContinuousCDF, Normal};
     use std::sync::Arc;
 
-    /// Fewer draws than a study has, for thousands of studies.
+    /// Fewer resamples than in a study, for thousands of studies.
     const FEW: Draws = Draws { count: 2000, seed: 1 };
 
     #[test]
     fn a_weighted_interval_covers_the_weighted_mean_in_93_to_97_of_100_studies() {
-        // A page in two is of a rare kind, which is twice as fast and has a ninth of the other's weight.
+        // Every second page is of a rare kind, which is twice as fast and has a ninth of the other's weight.
         let mut random = ChaCha8Rng::seed_from_u64(11);
         let standard = Normal::standard();
         let truth = (0.9 + 0.1 * 2.0) * f64::midpoint(0.3 * 0.3, 0.0).exp();
@@ -280,7 +281,7 @@ mod tests {
         (0..sites).map(site).collect()
     }
 
-    /// How many in 100 planted studies an interval covers `truth`. It gets the logarithms.
+    /// In how many of 100 planted studies an interval, computed from the logarithms, covers `truth`.
     fn covered(
         sites: usize,
         pages_max: usize,
@@ -298,7 +299,7 @@ mod tests {
         100.0 * count as f64 / f64::from(STUDIES)
     }
 
-    /// By how much the logarithms of sites differ (standard deviation).
+    /// The standard deviation of the sites' logarithms.
     const SPREAD: f64 = 0.4;
 
     /// The mean of studies that are planted with this spread.
@@ -344,7 +345,7 @@ mod tests {
         assert!(of_geometric.iter().all(|it| (93.0..=97.0).contains(it)), "{of_geometric:?}");
     }
 
-    /// The logarithms of what `s+` gains over `fifo` on the kept pages, by site: the upper end of their interval lies next to 1.
+    /// The logarithms of the gains of `s+` over `fifo` on the kept pages, by site: the upper end of their interval is close to 1.
     fn gains_near_one() -> Vec<Vec<Weighted>> {
         let pages = corpus::kept_pages().into_iter().map(|it| Arc::new(it.clone())).collect();
         let schemes = ["fifo", "s+"].map(|it| Contender::find(it).expect("known")).to_vec();

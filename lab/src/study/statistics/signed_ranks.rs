@@ -6,9 +6,9 @@ use crate::study::statistics::{EXACT_VALUES, SAMPLE_MIN, ways_to_add_up};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Paired differences as Wilcoxon's test sees them: signs, and ranks by size. Differences of the same size share their mean
-/// rank. Ties are ranked with the others and then count for neither side (Pratt, Remarks on Zeros and Ties in the Wilcoxon
-/// Signed Rank Procedures, Journal of the American Statistical Association 54, 1959, pages 655 to 667).
+/// Paired differences in the form for Wilcoxon's test: signs, and ranks by size. Differences of the same size share their mean
+/// rank. Ties are ranked with the others and then count for neither side (Pratt, Remarks on Zeros and Ties in the Wilcoxon Signed
+/// Rank Procedures, Journal of the American Statistical Association 54, 1959, pages 655 to 667).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedRanks {
     /// Twice the ranks of positive differences: mean ranks can end in a half.
@@ -23,14 +23,14 @@ schedulers::named! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Method {
-        /// From all ways to give signs to the ranks, with their ties.
+        /// From all sign assignments of the ranks, with their ties.
         Exact = "exact",
         /// From the normal distribution with the variance of these ranks.
         Normal = "normal",
     }
 }
 
-/// Logarithms are compared in units of this size, because two that are equal can differ by rounding.
+/// Logarithms are compared in units of this size, because equal ones can differ by rounding.
 const RESOLUTION: f64 = 1e-9;
 
 impl SignedRanks {
@@ -74,9 +74,9 @@ impl SignedRanks {
         self.wins() + self.ties + self.losses()
     }
 
-    /// The two-sided p-value of the signed-rank test: how likely ranks are at least as one-sided if each sign is a coin's.
-    /// Exact up to 50 differences that are not 0, conditional on their ties; above that by the normal distribution without a
-    /// correction for continuity. `None` for fewer than six differences.
+    /// The two-sided p-value of the signed-rank test: the probability of ranks at least as one-sided with random signs. Exact up
+    /// to 50 differences that are not 0, conditional on their ties; above that by the normal distribution without a correction
+    /// for continuity. `None` for fewer than six differences.
     pub fn p(&self) -> Option<(f64, Method)> {
         if self.pairs() < SAMPLE_MIN {
             return None;
@@ -86,7 +86,7 @@ impl SignedRanks {
         let smaller = positive.min(all - positive);
         let count = self.wins() + self.losses();
         if count > EXACT_VALUES {
-            // Half of all ranks have a plus on average. The squares contain what ties subtract from the variance.
+            // On average, half of all ranks have a plus. The squares account for the effect of ties on the variance.
             let deviation = ranks.map(|it| (it as f64).powi(2)).sum::<f64>().sqrt() / 2.0;
             let z = (smaller as f64 - all as f64 / 2.0) / deviation;
             return Some((2.0 * Normal::standard().cdf(z), Method::Normal));
@@ -97,7 +97,7 @@ impl SignedRanks {
     }
 
     /// The matched-pairs rank-biserial correlation: the share of the ranks with a plus, less the share with a minus (Kerby, The
-    /// Simple Difference Formula, Comprehensive Psychology 3, 2014). From -1 to 1. Ties have a share of the ranks, so they draw
+    /// Simple Difference Formula, Comprehensive Psychology 3, 2014). From -1 to 1. Ties take a share of the ranks, so they pull
     /// it towards 0. `None` for fewer than six differences.
     pub fn rank_biserial(&self) -> Option<f64> {
         let pairs = self.pairs();
@@ -139,7 +139,7 @@ mod tests {
         SignedRanks::of(differences).p().expect("at least six").0
     }
 
-    /// Differences 1 to `count`, negative ones with ranks that add up to `sum`.
+    /// Differences 1 to `count`; negative ones have ranks that add up to `sum`.
     fn with_negative_ranks(count: u32, sum: u32) -> Vec<f64> {
         let mut left = sum;
         let mut differences: Vec<f64> = (1..=count)
@@ -244,9 +244,9 @@ mod tests {
         assert!(holm(&[]).is_empty());
     }
 
-    /// In how many of 1,000 planted studies Holm's adjustment leaves a p below 5 % for any, and for the first, of four schemes
-    /// on 20 sites. The ratio of two schemes differs from site to site by 10 % (one standard deviation), half of its variance
-    /// is the baseline's and so common to all schemes. The first scheme is better by `gain`, the others are as good.
+    /// In how many of 1,000 planted studies of four schemes on 20 sites Holm's adjustment leaves a p below 5 % for any scheme,
+    /// and for the first. The ratio of two schemes varies between sites by 10 % (one standard deviation); half of its variance is
+    /// the baseline's and so common to all schemes. The first scheme is better by `gain`, the others are as good as the baseline.
     fn rejections(gain: f64) -> [usize; 2] {
         let mut random = ChaCha8Rng::seed_from_u64(13);
         let standard = Normal::standard();
@@ -269,7 +269,7 @@ mod tests {
     fn of_studies_without_a_difference_at_most_5_in_100_find_one() {
         let [any, _] = rejections(1.0);
         println!("without a difference, {any} of 1000 studies find one");
-        // Of 1,000 draws, 50 and three standard deviations. Far fewer would be a test that never rejects.
+        // Of 1,000 studies, 50 and three standard deviations. Far fewer would mean a test that never rejects.
         assert!((15..=71).contains(&any), "{any} of 1000");
     }
 

@@ -1,4 +1,4 @@
-//! Every order of a small page: the engine written once more, slot after slot, as plainly as can be.
+//! Every order of a small page: the engine written again, slot by slot, as plainly as possible.
 
 #![expect(
     clippy::cast_possible_truncation,

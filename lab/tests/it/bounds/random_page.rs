@@ -1,4 +1,4 @@
-//! Random small pages, with all that the page format can say of discovery.
+//! Random small pages, with everything that the page format can express about discovery.
 
 use corpus::Page;
 use lab::network::Network;

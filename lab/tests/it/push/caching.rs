@@ -1,4 +1,4 @@
-//! Repeat visits: what the client has is not pushed, or validated by a push, or refused.
+//! Repeat visits: what the client has is not pushed, or is validated by a push, or is refused.
 
 use super::{Case, done_ms, page};
 use client::HttpCache;
@@ -37,7 +37,7 @@ fn copies(case: &Case, tags: &[(usize, &str)]) -> HttpCache {
     tags.iter().fold(none, |all, (resource, tag)| all.with_stale(&case.page.url(*resource), tag))
 }
 
-/// The streams on which requests went, and those on which pushes came.
+/// The streams of the requests, and those of the pushes.
 fn streams(load: &StackLoad) -> [usize; 2] {
     assert_eq!(load.problems, Vec::<String>::new());
     let transfers = &load.load.timeline.transfers;

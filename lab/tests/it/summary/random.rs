@@ -1,5 +1,5 @@
-//! What the sentences of a summary say of random connections is what the simulator knows: the links' verdicts, and the server's send
-//! loop. The summary reads the logs without what our server says of itself, as another stack would write them.
+//! The sentences of a summary about random connections agree with the simulator's knowledge: the links' verdicts, and the server's send
+//! loop. The summary reads the logs without our server's own events, as another stack would write them.
 
 mod truth;
 
@@ -18,8 +18,8 @@ use std::path::Path;
 use truth::Truth;
 
 const CONNECTIONS: u64 = 20;
-/// Its application writes as much as a window now and then, in pauses that a pacer's would be as long as. Without events of writes nobody can
-/// tell these apart, and `limits` says so.
+/// Its application writes as much as a window now and then, in pauses as long as a pacer's. Without events of writes nothing distinguishes
+/// these, and `limits` states this.
 const LOOKS_PACED: u64 = 7;
 
 #[test]
@@ -130,7 +130,7 @@ fn describe(planted: &Planted) -> String {
     )
 }
 
-/// What the send loop said and when, and the logs without that.
+/// What the send loop logged and when, and the logs without that.
 fn read(folder: &Path) -> (Vec<(f64, Restraint)>, Vec<Trace>) {
     let (mut said, mut traces) = (Vec::new(), Vec::new());
     for file in log_files(folder) {
@@ -150,7 +150,7 @@ fn read(folder: &Path) -> (Vec<(f64, Restraint)>, Vec<Trace>) {
     (said, traces)
 }
 
-/// A summary, and what it is about.
+/// A summary, and what it describes.
 struct Judged<'a> {
     summary: &'a Summary,
     truth: &'a Truth,
@@ -181,7 +181,7 @@ impl Judged<'_> {
         sentences.find(|it| it.about == about).map_or("", |it| &it.text)
     }
 
-    /// The restraint that is named held about as long as any, and for the time that is said; and what is named as behind it was.
+    /// The named restraint held about as long as any, and for the stated time; and its named cause was real.
     fn cause(&self) -> Result<(), String> {
         let held = self.summary.held.as_ref().ok_or("no cause")?;
         let text = self.sentence("cause");
@@ -214,7 +214,7 @@ impl Judged<'_> {
 
     fn goodput(&self) -> Result<(), String> {
         let text = self.sentence("goodput");
-        let said = number_after(text, "Responses came at ")? * 1e6;
+        let said = number_after(text, "Responses arrived at ")? * 1e6;
         near("goodput", said, self.bytes as f64 * 8000.0 / self.truth.under_way_ms, 0.05, 0.0)?;
         let Ok(path) = number_after(text, "of the ") else {
             return is(self.truth.busy_share < 0.5, || "the path's rate is not told".to_owned());

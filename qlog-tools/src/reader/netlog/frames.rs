@@ -1,8 +1,8 @@
-//! The frames of a netlog's packets, and its transport parameters, in the words of qlog.
+//! Converts the frames of a netlog's packets, and its transport parameters, to qlog's terms.
 
 use serde_json::{Map, Value, json};
 
-/// A frame, by the middle of its event's name (`_STREAM`, `_RST_STREAM`).
+/// A frame, from the middle of its event's name (`_STREAM`, `_RST_STREAM`).
 pub(super) fn frame(kind: &str, mut params: Map<String, Value>) -> Value {
     let kind = kind.trim_start_matches('_').to_ascii_lowercase();
     let of_connection = params.get("stream_id").is_none_or(|it| it.as_u64().is_none());
@@ -33,14 +33,14 @@ pub(super) fn frame(kind: &str, mut params: Map<String, Value>) -> Value {
             params.insert(to.to_owned(), value);
         }
     }
-    // What was said in TLS.
+    // The contents of TLS messages.
     params.remove("bytes");
     params.insert("frame_type".to_owned(), json!(kind));
     Value::Object(params)
 }
 
-/// Chromium logs the frames of an Initial packet again, with the padding, when it fills the datagram up: they are the last of
-/// those that wait for their packet.
+/// Removes repeated frames: Chromium logs the frames of an Initial packet again, with the padding, when it fills the datagram
+/// up. They are the last of those that wait for their packet.
 pub(super) fn without_repeated(waiting: &mut Vec<Value>, initial: &[Value]) {
     let Some((last, others)) = waiting.split_last() else { return };
     if last["frame_type"] != "padding" {
@@ -50,7 +50,7 @@ pub(super) fn without_repeated(waiting: &mut Vec<Value>, initial: &[Value]) {
     waiting.truncate(first);
 }
 
-/// `parameters_set`, from a text such as `[Server max_idle_timeout 30000 initial_max_data 786432]`.
+/// `parameters_set`, from a string such as `[Server max_idle_timeout 30000 initial_max_data 786432]`.
 pub(super) fn parameters(owner: &str, params: &Map<String, Value>) -> Value {
     let text = params.get("quic_transport_parameters").and_then(Value::as_str).unwrap_or_default();
     let mut body = Map::from_iter([("owner".to_owned(), json!(owner))]);
@@ -68,7 +68,7 @@ pub(super) fn parameters(owner: &str, params: &Map<String, Value>) -> Value {
     Value::Object(body)
 }
 
-/// All numbers from the smallest to the largest, without those that are missing.
+/// An ACK frame: all numbers from the smallest to the largest, without the missing ones.
 fn ack_frame(params: &Map<String, Value>) -> Value {
     let [smallest, largest] = ["smallest_observed", "largest_observed"]
         .map(|key| params.get(key).and_then(Value::as_u64));

@@ -3,7 +3,7 @@
 use crate::reader::read;
 use crate::trace::{Container, SignalKind, Vantage};
 
-/// As Chromium writes it, with numbers of its own for the events.
+/// As Chromium writes it, with arbitrary numbers for the events.
 const NETLOG: &str = r#"{"constants":{"clientInfo":{"name":"Chromium","version":"156.0"},"logEventTypes":{"SOCKET_BYTES_SENT":9,"QUIC_SESSION":1,"QUIC_SESSION_PACKET_SENT":2,"QUIC_SESSION_UNAUTHENTICATED_PACKET_HEADER_RECEIVED":3,"QUIC_SESSION_STREAM_FRAME_RECEIVED":4,"QUIC_SESSION_STREAM_FRAME_SENT":5,"HTTP3_HEADERS_SENT":6,"HTTP3_HEADERS_DECODED":7,"HTTP3_DATA_FRAME_RECEIVED":8,"HTTP3_PRIORITY_UPDATE_SENT":10,"HTTP3_LOCAL_CONTROL_STREAM_CREATED":11,"QUIC_SESSION_ACK_FRAME_RECEIVED":12},"timeTickOffset":1795612684941},
 "events": [
 {"params":{"connection_id":"2C26","host":"a.test"},"phase":1,"source":{"id":7,"start_time":"41025027","type":13},"time":"41025027","type":1},
@@ -48,7 +48,7 @@ fn a_netlog_that_ends_early_has_the_packet_that_was_coming() {
     assert!(trace.repairs.iter().any(|it| it.what.contains("ends early")));
 }
 
-/// Events of session 7 that stand for what Chromium logs, by name.
+/// Events of session 7 in Chromium's form, by name.
 fn netlog(events: &[(&str, &str)]) -> String {
     let mut names: Vec<&str> = events.iter().map(|it| it.0).collect();
     names.sort_unstable();
@@ -102,7 +102,7 @@ fn session() -> String {
             "QUIC_SESSION_PACKET_SENT",
             r#"{"encryption_level":"ENCRYPTION_FORWARD_SECURE","packet_number":2,"size":50}"#,
         ),
-        // Of the packet that came before the one that went.
+        // From the packet that arrived before the one that was sent.
         (
             "QUIC_SESSION_STREAM_FRAME_RECEIVED",
             r#"{"fin":false,"length":50,"offset":0,"stream_id":0}"#,

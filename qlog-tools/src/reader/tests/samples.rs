@@ -1,9 +1,9 @@
-//! The logs of other stacks, which are among the fixtures.
+//! The logs of other stacks, from the fixtures.
 
 use super::*;
 use crate::metrics::Completions;
 
-/// All traces of a sample; `None` when there are no samples.
+/// All traces of a sample; `None` if there are no samples.
 fn traces(name: &str, detail: Detail) -> Option<Vec<Trace>> {
     let path = fixtures::path("qlog-samples")?.join(name);
     Some(read_file_traces(&path, ReadOptions { detail, vantage: None }).unwrap())

@@ -1,4 +1,4 @@
-//! What single stacks write otherwise, in small logs of our own.
+//! Peculiarities of single stacks, in small logs of our own.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ const CRYPTO: &str = r#"{"frame_type":"crypto","offset":0,"length":300}"#;
 const ACK_AND_CRYPTO: &str =
     r#"{"frame_type":"ack","acked_ranges":[[0,0]]},{"frame_type":"crypto"}"#;
 
-/// Packets 0 to 6 of 10 bytes of stream 0, of which 5 does not arrive.
+/// Packets 0 to 6 with 10 bytes of stream 0 each; 5 does not arrive.
 fn with_acks(acks: &[&str]) -> Trace {
     let sent: Vec<String> = (0..7).map(|it| stream(it, 0, it * 10, 10)).collect();
     let acks: Vec<String> = acks.iter().map(|it| ack(it)).collect();
@@ -74,7 +74,7 @@ fn a_lost_packet_at_the_exclusive_end_of_a_range_was_not_acknowledged() {
         let places: Vec<u64> = packets.of_frames.iter().map(number).collect();
         assert_eq!(places, [0, 1, 2, 3, 4, 5, 6], "each frame keeps its packet");
     }
-    // The event says what it means.
+    // The event is unambiguous.
     let trace = with_acks(&["[[6,7],[0,5]]"]);
     let frames: Vec<_> = trace.events.as_ref().unwrap().list.frames().collect();
     let ranges = crate::event_list::FrameContent::Ack(vec![(6, 6), (0, 4)]);
@@ -90,8 +90,8 @@ fn inclusive_ranges_stay_as_they_are() {
 
 #[test]
 fn a_retransmission_in_two_frames_is_as_lost_as_its_packet() {
-    // Packet 0 is lost; its 20 bytes go again in 1, which arrives, and in 2, which is lost, and its second half in 3. Then all
-    // of 1 goes again, in vain.
+    // Packet 0 is lost; its 20 bytes are sent again in 1, which arrives, and in 2, which is lost, and its second half in 3.
+    // Then all of 1 is sent again, needlessly.
     let sent = [
         stream(0, 0, 0, 20),
         stream(1, 0, 0, 10),
@@ -127,7 +127,7 @@ fn the_side_that_sends_the_first_initial_packet_is_the_client_whatever_the_log_s
     // A server that logs only what it sends begins with an acknowledgement.
     let sends_only = log("server", &[(5, "sent", &answer)]);
     assert_eq!(sends_only.vantage, Vantage::Server);
-    // A client's log without what it sent, whose server's first packet was overtaken.
+    // A client's log without its sent packets, whose server's first packet was overtaken.
     let receives_only = log("client", &[(5, "received", &initial(1, "bb02", CRYPTO))]);
     assert_eq!(receives_only.vantage, Vantage::Client);
 }
@@ -138,14 +138,14 @@ fn after_a_retry_both_ends_are_known_by_the_original_connection_id() {
     let first = initial(0, "aa01", CRYPTO);
     let again = initial(1, "cc03", CRYPTO);
     let client = log("client", &[(0, "sent", &first), (9, "sent", &again)]);
-    // The server's begins with what came after the Retry.
+    // The server's log begins after the Retry.
     let server = log("server", &[(3, "received", &again)]);
     let with_parameters = log("server", &[(3, "quic:parameters_set", parameters)]);
     assert_eq!(client.connection.as_deref(), Some("aa01"));
     assert!(is_same_connection(&client, &server) && is_same_connection(&client, &with_parameters));
     let other = log("server", &[(3, "received", &initial(0, "dd04", CRYPTO))]);
     assert!(!is_same_connection(&client, &other));
-    // Nothing of the client's packets after the Retry, but the Retry, or the server's parameters.
+    // None of the client's packets after the Retry, but the Retry, or the server's parameters.
     let retry = r#"{"header":{"packet_type":"retry","scid":"CC03","dcid":"01"}}"#;
     let remote = r#"{"owner":"remote","original_destination_connection_id":"aa01","retry_source_connection_id":"CC03"}"#;
     for (event, body) in [("received", retry), ("quic:parameters_set", remote)] {

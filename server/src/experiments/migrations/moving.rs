@@ -1,4 +1,4 @@
-//! One response that moves: where its rest is, and how it gets elsewhere.
+//! One moving response: where its rest is, and how it moves.
 
 use crate::outgoing::{Outgoing, Stage};
 use crate::send_loop::Ending;
@@ -10,14 +10,14 @@ use std::time::Instant;
 /// The source and the response.
 pub(super) type Key = (Name, Subject);
 
-/// A response that has moved, or was asked to.
+/// A response that has moved or was asked to move.
 pub(super) struct Moving {
     pub(super) sending: Sending,
     pub(super) source: u64,
-    /// Its stream at the source, and how much of it went there.
+    /// Its stream at the source, and how much of it was sent there.
     pub(super) stream: StreamId,
     source_bytes: u64,
-    /// The rest when it left, if it was complete: it can be sent again.
+    /// The rest when it left, if it was complete. It can be sent again.
     kept: Option<Rest>,
     pub(super) at: At,
 }
@@ -29,17 +29,17 @@ pub(super) enum At {
     Nowhere(Option<Box<Rest>>),
 }
 
-/// The place at which a response begins or goes on. It is 0 and 0 until the response moves.
+/// The place at which a response begins or continues. It is 0 and 0 until the response moves.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Origin {
-    /// The offset on the stream there.
+    /// The offset on the current stream.
     stream: u64,
     /// The offset in the response's stream, on the connection of its request.
     response: u64,
 }
 
 impl Origin {
-    /// The offset in the response's stream of a byte of the stream there.
+    /// The offset in the response's stream of a byte of the current stream.
     fn response_offset(self, stream_offset: u64) -> u64 {
         self.response + stream_offset.saturating_sub(self.stream)
     }
@@ -71,7 +71,7 @@ impl Moving {
         Self { sending, source, stream, source_bytes: 0, kept: None, at }
     }
 
-    /// The connection and stream on which the rest is, and where it begins there.
+    /// The connection and stream of the rest, and its offset there.
     pub(super) fn place(&self) -> Option<(u64, StreamId, Origin)> {
         match self.at {
             At::Source(origin) => Some((self.source, self.stream, origin)),
@@ -81,7 +81,7 @@ impl Moving {
     }
 }
 
-/// Tells the state machine how far the response was sent.
+/// Tells the state machine how much of the response was sent.
 pub(super) fn sync(moving: &mut Moving, all: &mut dyn Connections) {
     let Some((serial, stream, origin)) = moving.place() else { return };
     let Some(responder) = all.responder(serial) else { return };
@@ -97,7 +97,7 @@ pub(super) fn sync(moving: &mut Moving, all: &mut dyn Connections) {
     }
 }
 
-/// Takes the rest of a response out of where it is, from the next byte on.
+/// Removes the rest of a response from where it is, from the next byte on.
 pub(super) fn take_out(moving: &mut Moving, all: &mut dyn Connections) -> Option<Box<Rest>> {
     let from = moving.sending.next();
     let live = match std::mem::replace(&mut moving.at, At::Nowhere(None)) {
@@ -127,7 +127,7 @@ pub(super) fn take_out(moving: &mut Moving, all: &mut dyn Connections) -> Option
     Some(Box::new(rest))
 }
 
-/// Goes on with a response at the connection `serial`.
+/// Continues a response on the connection `serial`.
 pub(super) fn go_on(
     (source, subject): Key,
     moving: &mut Moving,
@@ -152,7 +152,7 @@ pub(super) fn go_on(
     Some(At::Destination { serial, stream, origin })
 }
 
-/// Goes on at the source, as soon as what was committed there before has gone.
+/// Continues at the source as soon as the bytes committed there earlier have gone.
 pub(super) fn go_back(moving: &mut Moving, all: &mut dyn Connections, now: Instant) {
     if matches!(moving.at, At::Source(_)) {
         return;

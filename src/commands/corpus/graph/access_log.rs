@@ -7,7 +7,7 @@ use push::{AccessLog, Counts, Graph, Learner};
 use std::io::{BufRead, BufReader, Read, stdin};
 use std::path::Path;
 
-/// The graph of the requests that go with a page. Prints a summary of the log on stderr.
+/// Derives the graph of a page from a log. Prints a summary of the log on stderr.
 pub(super) fn learn(file: &Path, host: Option<&str>, document: &str) -> Result<Graph, Failure> {
     let name = file.display();
     let mut log = AccessLog::new(document, host);

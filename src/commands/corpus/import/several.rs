@@ -1,4 +1,4 @@
-//! Many recordings at once: a folder of pages, and a table that says what became of each recording.
+//! Many recordings at once: a folder of pages, and a table with the result of each recording.
 
 use super::Arguments;
 use crate::commands::corpus::outputs::{self, Kind};
@@ -12,15 +12,15 @@ use qlog_tools::short_texts::{shorten, shown};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The table in the folder of the pages.
+/// The table in the folder of pages.
 pub(super) const TABLE: &str = "imported.csv";
 
-/// Whether an argument stands for several files: a folder, or a pattern that no shell has replaced.
+/// Whether an argument stands for several files: a folder, or a pattern that no shell has expanded.
 pub(super) fn is_several(argument: &Path) -> bool {
     argument.is_dir() || (!argument.exists() && argument.to_string_lossy().contains('*'))
 }
 
-/// A recording, and the page that it made or the reason why it made none.
+/// A recording, and the page it gave or the reason why it gave none.
 struct Recording {
     file: PathBuf,
     read: Result<Imported, String>,
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The files of all arguments, each once.
+/// The files of all arguments, without duplicates.
 fn files(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files: Vec<PathBuf> = Vec::new();
     for argument in arguments {
@@ -85,7 +85,7 @@ fn named_like(pattern: &Path) -> Result<Vec<PathBuf>, Failure> {
     below(folder, &name)
 }
 
-/// The files of a folder whose names are like `pattern`, in order. Hidden ones are left out.
+/// The files of a folder whose names match `pattern`, sorted. Skips hidden files.
 fn below(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     let entries = std::fs::read_dir(folder).map_err(|error| Failure::of_file(folder, error))?;
     let named = entries.filter_map(Result::ok).filter(|entry| {
@@ -106,7 +106,7 @@ fn below(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// Whether a name is like a pattern, in which `*` stands for any letters.
+/// Whether a name matches a pattern in which `*` stands for any characters.
 fn is_like(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,
@@ -145,14 +145,14 @@ fn read(arguments: &Arguments, files: Vec<PathBuf>) -> Result<Vec<Recording>, Fa
     Ok(recordings)
 }
 
-/// The name, or the first of `name-2`, `name-3` and so on that no page has.
+/// The name, or the first free one of `name-2`, `name-3` and so on.
 fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut names = [name.to_owned()].into_iter().chain(numbered);
     names.find(|it| !taken.contains(it)).unwrap_or_default()
 }
 
-/// Why a file is refused, without its name, which stands beside it.
+/// Why a file is rejected, without the file's name, which the table shows beside it.
 fn cause(file: &Path, message: &str) -> String {
     let name = format!("{}: ", file.display());
     message.strip_prefix(&name).unwrap_or(message).to_owned()

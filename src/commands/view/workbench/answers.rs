@@ -1,4 +1,4 @@
-//! Results to take away from the workbench: a command, lines for servers, a policy, files.
+//! Results to take away from the workbench: a command, lines for servers, a policy, and files.
 
 use super::question::{Asked, Row};
 use super::{Loads, Workbench, metric, sentences};
@@ -42,7 +42,7 @@ pub(super) fn answers(
     Ok(answer.to_string())
 }
 
-/// A configuration that sends everything under one scheme.
+/// A configuration that uses one scheme for everything.
 fn of_scheme(site: &PolicySite, scheme: &str, why: &str) -> String {
     let keys = site.keys();
     format!(

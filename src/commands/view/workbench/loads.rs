@@ -1,4 +1,5 @@
-//! The loads of a question. Loads of recent questions are kept: moving one resource changes one order, not all.
+//! The loads of a question. Keeps the loads of recent questions, because moving one resource changes only
+//! one order.
 
 use super::question::Asked;
 use super::sentences::LoadedOrder;
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A load, with its row of results.
 type Loaded = Arc<(RunRecord, Load)>;
 
-/// Loads by all that decides them, the latest last.
+/// Loads by everything that determines them, the latest last.
 #[derive(Default)]
 pub(super) struct KeptLoads(VecDeque<(String, Loaded)>);
 
@@ -36,11 +37,11 @@ impl KeptLoads {
     }
 }
 
-/// The loads of a question's rows, in their order.
+/// The loads of a question's rows, in order.
 pub(super) struct Loads(Vec<Loaded>);
 
 impl Loads {
-    /// Carries out those that are not kept.
+    /// Runs the loads that are not kept.
     pub(super) fn of(
         kept: &Mutex<KeptLoads>,
         asked: &Asked,
@@ -49,7 +50,7 @@ impl Loads {
         let locked = || kept.lock().unwrap_or_else(PoisonError::into_inner);
         let go_on = || {
             if ended.load(Ordering::Relaxed) {
-                return Err(StudyError::Impossible("nobody waits for it any more".to_owned()));
+                return Err(StudyError::Impossible("it is no longer needed".to_owned()));
             }
             Ok(())
         };

@@ -15,16 +15,16 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A question, as the page sends it.
+/// A question, in the form that the page sends.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Question {
     /// The name of a bundled or dropped page.
     page: String,
-    /// Facts of the page that its source lacks: they hold under every order.
+    /// Facts of the page that its source lacks; they apply to every order.
     #[serde(default)]
     facts: ByHand,
-    /// The orders; the first is what runs now.
+    /// The orders; the first is the present one.
     pub(super) rows: Vec<Row>,
     /// The name of a built-in network.
     network: String,
@@ -37,7 +37,7 @@ pub(super) struct Question {
     engine: &'static dyn Engine,
     #[serde(default)]
     seed: u64,
-    /// The text of a scheme file; empty: none.
+    /// The text of a scheme file; empty if there is none.
     #[serde(default)]
     scheme_file: String,
     /// The name of a metric.
@@ -49,7 +49,7 @@ pub(super) struct Question {
 #[serde(deny_unknown_fields)]
 pub(super) struct Row {
     pub(super) scheme: String,
-    /// The name of an order by hand. Without changes by hand, the row has its scheme's name.
+    /// The name of an order made by hand. Without changes by hand, the row has its scheme's name.
     #[serde(default)]
     label: String,
     #[serde(default)]
@@ -62,32 +62,32 @@ impl Row {
     }
 }
 
-/// A question whose names are known and whose values can be.
+/// A question whose names and values are valid.
 pub(super) struct Asked {
     pub(super) question: Question,
     /// The page with its facts.
     pub(super) page: Arc<Page>,
-    /// Whether the program has the page, so that commands find it by its name.
+    /// Whether the page is bundled, so that commands find it by name.
     pub(super) is_bundled: bool,
     /// The page of each row.
     pub(super) pages: Vec<Arc<Page>>,
     catalogue: Catalogue,
-    /// Flags of the link and the server, as `compare` has them, and what the engine ideal had to leave out.
+    /// Flags of the link and the server, as for `compare`, and the settings that engine ideal lacks.
     pub(super) flags: Vec<String>,
     pub(super) left_out: Vec<&'static str>,
     settings: Settings,
 }
 
-/// The only dimension beside the link that the engine ideal has.
+/// The only dimension, besides the link, that engine ideal supports.
 const SEND_BUFFER: &str = "send_buffer_bytes";
 
-/// Characters of a row's label that its page has in its name.
+/// The most characters of a row's label in the name of its page.
 const LABEL_CHARACTERS_MAX: usize = 20;
 
 /// The loads of one page.
 pub(super) struct Case {
     pub(super) plan: Plan,
-    /// The places of its schemes among the rows.
+    /// The indices of its schemes among the rows.
     pub(super) rows: Vec<Vec<usize>>,
 }
 
@@ -124,7 +124,7 @@ impl Asked {
         Ok(asked)
     }
 
-    /// Changes the link and the server as asked, as far as the engine can.
+    /// Sets the link and the server as requested, as far as the engine allows.
     fn set_link(&mut self) -> Result<(), String> {
         let Question { engine, listed, .. } = &self.question;
         let mut set = self.question.set.clone();
@@ -160,7 +160,7 @@ impl Asked {
         self.catalogue.own().iter().any(|it| it.name == scheme)
     }
 
-    /// All that decides the load of the row at `place`.
+    /// Everything that determines the load of the row at `place`.
     pub(super) fn key(&self, place: usize) -> String {
         let Question { page, facts, rows, network, set, listed, engine, seed, .. } = &self.question;
         let Row { scheme, label, by_hand } = &rows[place];
@@ -170,7 +170,7 @@ impl Asked {
         json!([page, scheme, scheme_file, network, set, listed, engine.name(), seed]).to_string()
     }
 
-    /// The loads of the rows at `places`: of the page as it is under all schemes together, and of each page that was changed by hand.
+    /// The loads of the rows at `places`: one case for the unchanged page under all schemes, and one for each page changed by hand.
     pub(super) fn cases(&self, places: &[usize]) -> Result<Vec<Case>, Failure> {
         let mut cases: Vec<Case> = Vec::new();
         for &place in places {
@@ -248,14 +248,14 @@ fn check(question: &Question) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The page with changes, whose name has the label.
+/// The page with changes; its name includes the label.
 fn changed(page: &Page, by_hand: &ByHand, label: &str) -> Result<Arc<Page>, Failure> {
     let label: String = label.chars().take(LABEL_CHARACTERS_MAX).collect();
     let name = format!("{}-{}", page.name, file_name(&label.replace(' ', "-")));
     by_hand.page(page, &name).map_err(Failure::bad_input)
 }
 
-/// A built-in network, and nothing else on it yet. Names of files are not looked at.
+/// A built-in network, so far without changes. Does not look for files of that name.
 fn settings(question: &Question) -> Result<Settings, Failure> {
     if !Network::names().contains(&&*question.network) {
         return bad(format!("no network is named {:?}", question.network));
@@ -264,7 +264,7 @@ fn settings(question: &Question) -> Result<Settings, Failure> {
     Ok(Settings::on(network, question.engine))
 }
 
-/// The built-in schemes, and the scheme of the text. Errors name its line.
+/// The built-in schemes, and the scheme of the text. Errors name the text's line.
 fn catalogue(text: &str) -> Result<Catalogue, Failure> {
     if text.trim().is_empty() {
         return Ok(Catalogue::default());
@@ -274,7 +274,7 @@ fn catalogue(text: &str) -> Result<Catalogue, Failure> {
     Ok(Catalogue::with(vec![file.scheme]))
 }
 
-/// A value that can stand in a command as it is.
+/// A value that needs no quotes in a command.
 fn plain(value: &str) -> Result<&str, String> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || ".:-%".contains(it);
     if value.chars().all(is_plain) {

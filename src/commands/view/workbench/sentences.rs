@@ -9,7 +9,7 @@ use qlog_tools::metrics::{self, Metric};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Ratios nearer to 1 than this are not worth a word.
+/// Ratios nearer to 1 than this are not mentioned.
 const WORTH_A_WORD: f64 = 0.005;
 
 /// The metrics of what a visitor sees.
@@ -19,13 +19,13 @@ const SEEN: [&str; 2] = ["first_render", "hero_render"];
 pub(super) struct LoadedOrder<'a> {
     pub(super) label: &'a str,
     pub(super) is_by_hand: bool,
-    /// Whether it is an order by hand or of a scheme file: what somebody wants to know about.
+    /// Whether it is an order made by hand or of a scheme file: the ones that the user asks about.
     pub(super) is_own: bool,
     pub(super) run: &'a RunRecord,
     pub(super) load: &'a Load,
 }
 
-/// Says whether the order by hand and the best of the others are better than the first of `rows`, and by how much.
+/// States whether the order by hand and the best of the others beat the first of `rows`, and by how much.
 pub(super) fn answer(rows: &[LoadedOrder<'_>], metric: &Metric) -> Vec<String> {
     let Some((now, others)) = rows.split_first() else { return Vec::new() };
     let unfinished = rows.iter().filter_map(|row| {
@@ -103,7 +103,7 @@ fn compared(now: &LoadedOrder<'_>, other: &LoadedOrder<'_>, metric: &Metric) -> 
     })
 }
 
-/// By how much a visitor sees something sooner or later.
+/// How much sooner or later a visitor sees something.
 fn seen(now: &RunRecord, other: &RunRecord) -> String {
     let moments = SEEN.into_iter().filter_map(metrics::find);
     let parts = moments.filter_map(|moment| {
@@ -115,7 +115,8 @@ fn seen(now: &RunRecord, other: &RunRecord) -> String {
     parts.collect()
 }
 
-/// Why the hero of the page comes when it does: who names it, how long it waits, and behind what.
+/// Why the page's hero image arrives when it does: which resource references it, how long it waits, and behind
+/// what.
 pub(super) fn hero(page: &Page, row: &LoadedOrder<'_>) -> Option<String> {
     let heroes = page.resources.iter().filter(|it| it.hero);
     let times = heroes.filter_map(|hero| row.run.resources.iter().find(|it| it.id == hero.id));
@@ -129,14 +130,14 @@ pub(super) fn hero(page: &Page, row: &LoadedOrder<'_>) -> Option<String> {
     let [asked, first, complete] =
         [times.requested_ms, first_ms, complete_ms].map(milliseconds_text);
     Some(format!(
-        "Under {}, the hero {url} is requested after {asked} ms{named}, its first byte comes after {first} ms, and it is complete after \
+        "Under {}, the hero {url} is requested after {asked} ms{named}, its first byte arrives after {first} ms, and it is complete after \
          {complete} ms{}.",
         if row.is_by_hand { "the order by hand" } else { row.label },
         ahead(page, row, times)
     ))
 }
 
-/// The bytes of other resources that came while the hero waited.
+/// The bytes of other resources that arrived while the hero image waited.
 fn ahead(page: &Page, row: &LoadedOrder<'_>, hero: &ResourceTimes) -> String {
     let timeline = &row.load.timeline;
     let start_us = timeline.start_us().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The arrows between crates: those of the manifests, and those that a table of Markdown shows.
+//! The arrows between crates: in the manifests, and in a table of Markdown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

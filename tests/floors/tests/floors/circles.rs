@@ -1,4 +1,4 @@
-//! Circles of a graph: modules of which each uses, by others or directly, each other.
+//! Circles of a graph: modules that all use each other, directly or through others.
 
 use crate::imports::Imports;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ pub(crate) fn circles(imports: &Imports) -> BTreeSet<BTreeSet<&str>> {
     reach.keys().map(circle).filter(|it| !it.is_empty()).collect()
 }
 
-/// What each module uses, by others or directly.
+/// What each module uses, directly or through others.
 fn reach(imports: &Imports) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut reach: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (from, to) in imports.keys() {

@@ -1,4 +1,5 @@
-//! Which top-level module of a crate, or of a large module, uses which: paths of its production code that begin at that root.
+//! Which top-level module of a crate, or of a large module, uses which other: paths of its production code that begin at that
+//! root.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use syn::{
     Attribute, ImplItem, Item, ItemMod, ItemUse, Macro, Meta, MetaList, UseTree, parse_file,
 };
 
-/// A module and one that it uses, with the files in which it does.
+/// A module and one that it uses, with the files that use it.
 pub(crate) type Imports = BTreeMap<(String, String), BTreeSet<PathBuf>>;
 
 /// Gives the text of a file, or `None` if there is none.
@@ -62,7 +63,7 @@ fn modules(items: &[Item]) -> impl Iterator<Item = &ItemMod> {
 /// The names at a crate's root that lead to modules. A module and a function can have the same name.
 struct Doors {
     modules: BTreeSet<String>,
-    /// Names that the root has of its modules by `use`, each with those modules.
+    /// Names that the root imports from its modules by `use`, each with those modules.
     brought: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -129,20 +130,20 @@ struct Reader<'a> {
     /// Modules between the root and the place that is read, with the top-level one.
     depth: usize,
     file: PathBuf,
-    /// Where files of modules are that the present module declares.
+    /// Where the files are of modules that the present module declares.
     folder: PathBuf,
     imports: &'a mut Imports,
 }
 
 impl Reader<'_> {
-    /// The items of a module in a file of its own, `NAME.rs` or `NAME/mod.rs`.
+    /// The items of a module in its own file, `NAME.rs` or `NAME/mod.rs`.
     fn items_of(&mut self, name: &Path) -> Vec<Item> {
         let file = name.with_extension("rs");
         self.file = if (self.read)(&file).is_some() { file } else { name.join("mod.rs") };
         parsed(&self.file, self.read)
     }
 
-    /// What follows the root's path in a path of the crate.
+    /// The part of a crate's path after the root's path.
     fn below_root<'b>(&self, path: &'b [String]) -> Option<&'b [String]> {
         let (start, rest) = path.split_at_checked(self.path.len())?;
         (start == self.path).then_some(rest)
@@ -190,7 +191,7 @@ impl Reader<'_> {
     }
 }
 
-/// What follows `::`.
+/// The part after `::`.
 fn colons(at: Cursor) -> Option<Cursor> {
     let (first, next) = at.punct()?;
     let (second, next) = next.punct()?;

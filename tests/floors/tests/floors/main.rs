@@ -1,5 +1,5 @@
-//! The crates lie on the floors that ARCHITECTURE.md shows, and so do the top-level modules of each crate: a module uses modules
-//! below it, and none of them uses it.
+//! The crates lie on the floors of ARCHITECTURE.md, and so do the top-level modules of each crate: a module uses modules below
+//! it, and none of them uses it.
 
 mod arrows;
 mod circles;
@@ -77,7 +77,7 @@ fn the_table_of_architecture_shows_the_arrows_between_crates() {
     assert_eq!(arrows::of_table(&text), arrows::of_manifests(&workspace(), &manifest));
 }
 
-/// The files of Rust below a folder.
+/// The Rust files below a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {

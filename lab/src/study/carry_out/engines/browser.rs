@@ -12,7 +12,7 @@ static FACTS: Facts = Facts {
     about: "Chromium and the real server over UDP on loopback, through the lab's links, in real time",
     clock: Clock::Real,
     has_browser: true,
-    // A browser does what it does: it takes no pushes, and nobody looks into it.
+    // A browser cannot be controlled in these ways: it rejects pushes, and its internals are hidden.
     refuses: &[
         Refusal::new("--push", "takes no pushes, as no browser does today"),
         Refusal::new("--gate", "takes no pushes, as no browser does today"),
@@ -49,7 +49,7 @@ fn browser(plan: &Plan) -> Result<&dyn browsing::Browser, StudyError> {
     })
 }
 
-/// With the certificate and the port that all loads have.
+/// With the certificate and the port that all loads use.
 struct Opened<'a> {
     browser: &'a dyn browsing::Browser,
     stage: Stage,

@@ -1,4 +1,4 @@
-//! The engine `ideal` in a study: no transport, one packet a tick.
+//! The engine `ideal` in a study: no transport, one packet per tick.
 
 use crate::bounds;
 use crate::ideal::{self, Conditions};

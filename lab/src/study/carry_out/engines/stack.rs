@@ -28,7 +28,7 @@ impl Engine for Stack {
     }
 }
 
-/// With the certificate that all its servers have.
+/// With the certificate that all its servers use.
 struct Certified {
     identity: Identity,
 }

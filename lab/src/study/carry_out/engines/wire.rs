@@ -8,7 +8,7 @@ use crate::wire::{Setup, WireLoad, check_namespaces, load};
 use server::Options;
 use std::path::Path;
 
-/// Loads at a time if the server paces: such loads mostly wait.
+/// Concurrent loads if the server paces, because such loads mostly wait.
 const PACED_JOBS: usize = 16;
 
 static FACTS: Facts = Facts {
@@ -26,7 +26,7 @@ impl Engine for Wire {
         &FACTS
     }
 
-    /// Versions of HTTP are compared over links that carry TCP.
+    /// Rejects several HTTP versions unless the links carry TCP.
     fn check(&self, plan: &Plan) -> Result<(), StudyError> {
         let settings = &plan.settings;
         let over_tcp = settings.http_versions.iter().any(|it| it.is_over_tcp());
@@ -34,7 +34,7 @@ impl Engine for Wire {
         let cause = if settings.http_versions.is_empty() {
             return Ok(());
         } else if over_tcp && pushes {
-            "over TCP nothing is pushed; leave out --push and --gate, or use --http 3"
+            "pushes need HTTP/3; leave out --push and --gate, or use --http 3"
         } else if over_tcp && plan.delivery_order == DeliveryOrder::Connection {
             "TCP has the order of its connection; leave out --delivery-order, or use --http 3"
         } else if settings.networks.iter().any(|it| it.server_pace) {
@@ -45,7 +45,7 @@ impl Engine for Wire {
         Err(StudyError::Impossible(format!("--http: {cause}")))
     }
 
-    /// A link in real time must not be late: it has a core to itself.
+    /// A link in real time must not be late, so it needs its own core.
     fn jobs(&self, plan: &Plan, cores: usize) -> usize {
         let is_paced = plan.settings.networks.iter().all(|it| it.server_pace);
         if is_paced { PACED_JOBS } else { (cores / 2).max(1) }

@@ -13,7 +13,7 @@ fn run(page: &str, scheme: &str, seed: u64, atf: f64) -> RunRecord {
     }
 }
 
-/// Pages named by a digit, whose site is `s` from "6" on.
+/// The site of a page that is named by a digit: `s` from "6" on.
 fn site_of(page: &str) -> &str {
     if page < "6" { page } else { "s" }
 }
@@ -22,7 +22,7 @@ fn pages<'a>() -> Pages<'a> {
     Pages::new(site_of, |_| 1.0)
 }
 
-/// A load of each page under each scheme, by the scheme's index on each.
+/// Loads of each page under each scheme, from the scheme's index on each.
 fn runs(schemes: &[(&str, [f64; 8])]) -> Vec<RunRecord> {
     let of = |(scheme, indices): &(&str, [f64; 8])| {
         let pages = indices.iter().enumerate();
@@ -160,7 +160,7 @@ fn the_pairs_of_one_page_are_its_loads_and_those_without_chance_count_once() {
 
 #[test]
 fn a_rare_load_stays_rare() {
-    // Of forty loads, two lost a packet that mattered.
+    // Two of forty loads lost a packet that mattered.
     let rare = |seed: u64| if seed % 20 == 7 { 160.0 } else { 80.0 };
     let runs: Vec<RunRecord> = (0..40)
         .flat_map(|seed| [run("0", "rr", seed, 100.0), run("0", "fifo", seed, rare(seed))])

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// How many times better than the baseline a scheme is on a page and a network.
 type Ratio = fn(&str, usize, &str) -> f64;
 
-/// A study on `stack` of this number of pages, each of a site of its own; the first scheme is the baseline.
+/// A study on `stack` with this number of pages, each from its own site; the first scheme is the baseline.
 fn planted(pages: usize, networks: &[&str], schemes: &[&str], ratio: Ratio) -> (Plan, Study) {
     let page = corpus::bundled("davies-meenan").expect("bundled");
     let named = |place| Arc::new(Page { name: format!("page{place}"), ..page.clone() });
@@ -107,7 +107,7 @@ fn too_few_sites_are_said_before_any_number() {
         answer(&plan, &study)[0],
         "4 sites are too few for a conclusion: a test needs at least six."
     );
-    // Each pair says the same, and no p of six pairs is small enough for this number of schemes.
+    // All pairs agree, but no p of six pairs is small enough for this number of schemes.
     let schemes = ["rfc9218", "dfifo", "srpt", "fifo", "wrr"];
     let each: Ratio = |scheme, place, _| match scheme {
         "rfc9218" => 1.0,
@@ -125,7 +125,7 @@ fn too_few_sites_are_said_before_any_number() {
     );
     assert_eq!(
         sentences[2],
-        "These are too few sites to name a winner among so many schemes: the adjusted test needs at least 8."
+        "These are too few sites to name a winner among that many schemes: the adjusted test needs at least 8."
     );
 }
 
@@ -163,7 +163,7 @@ fn a_failed_scheme_is_the_first_sentence_and_counts_in_no_other() {
     assert_eq!(
         answer(&plan, &study),
         [
-            "Scheme srpt failed, so it is compared with nothing (page page0, seed 0: `opened` failed).",
+            "Scheme srpt failed, so it is not compared (page page0, seed 0: `opened` failed).",
             "dfifo is better than rfc9218 on cable: the ratio is 1.20 (1.17 to 1.23); 14 sites.",
         ]
     );

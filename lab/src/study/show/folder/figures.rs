@@ -9,12 +9,12 @@ use figures::png::{About, PngError, Rasterizer};
 use report::comparison::{Comparison, Figure};
 use std::path::Path;
 
-/// The end of the names of figures over all pages.
+/// The suffix of figures over all pages.
 const OVERALL: &str = "-overall";
-/// The ends of the names of figures of a page.
+/// The suffixes of a page's figures.
 const RIBBONS: &str = "-ribbons";
 const CURVE: &str = "-curve";
-/// The ends of the files of a figure.
+/// The extensions of a figure's files.
 const EXTENSIONS: [&str; 4] = ["svg", "png", "pdf", "tex"];
 
 /// Writes the figures of a study. Returns why PNG or PDF files are missing, if they are.
@@ -81,12 +81,12 @@ fn in_words(figure: &Figure) -> String {
     format!("{}. {} Conditions: {}.", figure.title, figure.caption, figure.conditions)
 }
 
-/// The caption, to be included in a figure: `\\caption{...}`.
+/// The caption, to include in a figure: `\\caption{...}`.
 fn caption(figure: &Figure) -> String {
     format!("\\caption{{{}}}\n", latex(&in_words(figure)))
 }
 
-/// Text as LaTeX reads it, whichever engine it has.
+/// Text for LaTeX, whatever its engine.
 fn latex(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

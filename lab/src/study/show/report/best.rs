@@ -1,4 +1,4 @@
-//! Which scheme is the best of all, where several are better than the baseline.
+//! Which scheme is the best of all, if several are better than the baseline.
 
 use super::{Compared, View};
 use crate::Contender;
@@ -6,7 +6,7 @@ use crate::study::compute::Verdict;
 use figures::Standing;
 use qlog_tools::metrics::Set;
 
-/// More settings than this have a figure, not a sentence each.
+/// With more settings than this, there is a figure instead of a sentence for each.
 const SETTINGS_MAX: usize = 4;
 
 impl View<'_> {

@@ -10,7 +10,7 @@ use corpus::PageSet;
 use simulator::link::{Loss, Profile};
 use std::collections::BTreeSet;
 
-/// The conditions under which all loads of a study were made.
+/// The conditions of all loads of a study.
 pub fn conditions(plan: &Plan) -> String {
     let shown = match plan.seeds.len() {
         1 => String::new(),
@@ -32,7 +32,7 @@ pub fn conditions(plan: &Plan) -> String {
     format!("{circumstances}; {}, {}{shown}{weights}{}", pages(plan), loads(plan), twins.concat())
 }
 
-/// What a figure over pages shows.
+/// The content of a figure over pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
     /// Each page by itself.
@@ -72,7 +72,7 @@ fn pages(plan: &Plan) -> String {
     format!("{} pages of {sites}{set}", names.len())
 }
 
-/// The conditions of a figure of one page in a setting; `shown` names each scheme with the seed of the load that is drawn.
+/// The conditions of a figure of one page in a setting; `shown` has each scheme with the seed of the drawn load.
 pub(crate) fn of_page(plan: &Plan, page: &str, setting: &Setting, shown: &[(&str, u64)]) -> String {
     let which = match (plan.seeds.len(), plan.engine.repeats()) {
         (1, _) => "the only load".to_owned(),
@@ -97,7 +97,7 @@ pub(crate) fn of_page(plan: &Plan, page: &str, setting: &Setting, shown: &[(&str
     format!("page {page}; {circumstances}; {which} under each scheme ({seeds})")
 }
 
-/// Engine, networks, whatever else `settings` say, and what the server knew.
+/// Engine, networks, the other dimensions of `settings`, and the server's knowledge.
 fn circumstances(plan: &Plan, settings: &[&Setting]) -> String {
     let mut networks = Vec::new();
     for network in &plan.settings.networks {
@@ -124,14 +124,14 @@ fn circumstances(plan: &Plan, settings: &[&Setting]) -> String {
     format!("engine {engine}{browser}, {networks}{others}, {}", known(plan.metadata))
 }
 
-/// `network cable (25000000 bit/s, 25 ms one way, queue 156000 bytes)`: what of it the study leaves as it is.
+/// `network cable (25000000 bit/s, 25 ms one way, queue 156000 bytes)`: the properties that the study does not change.
 fn network_words(network: &Network, plan: &Plan) -> String {
     let Network { name, down, .. } = network;
     let settings = &plan.settings;
     let own = [
         (settings.rates.is_empty(), format!("{} bit/s", down.rate.mean())),
         (settings.rtts_ms.is_empty(), format!("{} ms one way", down.delay_ms)),
-        // Engine ideal sends a packet a tick, so it has no queue.
+        // Engine ideal sends one packet per tick, so it has no queue.
         (
             settings.queues.is_empty() && plan.engine.has_transport(),
             format!("queue {}", queue_text(down.queue)),
@@ -145,7 +145,7 @@ fn network_words(network: &Network, plan: &Plan) -> String {
     format!("network {name}{own}")
 }
 
-/// What happens to datagrams on a link by chance.
+/// The random events on a link.
 fn events(link: &Profile) -> Vec<String> {
     let loss = link.loss.as_ref().map(|loss| match loss {
         Loss::Independent(share) => format!("loss {share} of the datagrams"),
@@ -165,7 +165,7 @@ fn events(link: &Profile) -> Vec<String> {
     loss.into_iter().chain(jitter).chain(reorder).chain(shares).collect()
 }
 
-/// What the server knew of resources. It must be said that it had the labels by which it is judged.
+/// The facts about resources that the server knew. It must be stated if it had the labels by which it is judged.
 fn known(metadata: Metadata) -> String {
     let labels = match metadata {
         Metadata::Full => {

@@ -1,4 +1,4 @@
-//! The figures of a study over all of its pages, each where the study has the data for it.
+//! The figures of a study over all of its pages, as far as it has data for them.
 
 use super::conditions::{self, Over};
 use super::{Compared, LOWER_BOUND, PageSpeedups, View, after_comma};
@@ -13,9 +13,10 @@ use figures::{
 use qlog_tools::metrics::Set;
 use report::comparison::{Figure, NamedFigure};
 
-/// A distribution of fewer pages would be a few steps.
+/// A distribution of fewer pages would have only a few steps.
 const DISTRIBUTION_MIN: usize = 6;
-/// More settings than this have no intervals side by side; a sweep or a heat map has them.
+/// With more settings than this, there are no intervals side by side; a sweep or a heat map shows
+/// them.
 const PANELS_MAX: usize = 12;
 /// A line needs at least this many values.
 const SWEEP_MIN: usize = 3;
@@ -60,7 +61,7 @@ impl View<'_> {
         NamedFigure { name: name.to_owned(), figure: Figure::of(drawing, &sheet) }
     }
 
-    /// What a mean is: `Mean ByteIndex speedup over rr, above the fold`.
+    /// The quantity of a mean: `Mean ByteIndex speedup over rr, above the fold`.
     fn what(&self) -> String {
         let mean = if self.plan.repeats_the_paper() { "Mean" } else { "Geometric mean," };
         format!("{mean} {}, above the fold", self.speedup())
@@ -70,7 +71,7 @@ impl View<'_> {
         format!("{} speedup over {}", self.plan.metric.heading, self.baseline)
     }
 
-    /// The names of the schemes and brackets, and of the lower bound behind them.
+    /// The names of the schemes and brackets, followed by the lower bound.
     fn names(&self) -> impl Iterator<Item = &str> {
         self.plan.schemes.iter().map(Contender::name).chain([LOWER_BOUND])
     }
@@ -89,7 +90,7 @@ impl View<'_> {
         self.settings.iter().collect()
     }
 
-    /// The settings in groups that differ in their send buffers only.
+    /// The settings in groups that differ only in their send buffers.
     pub(super) fn by_buffers(&self) -> Vec<Vec<&Compared>> {
         self.grouped(Setting::differs_in_buffer)
     }
@@ -106,7 +107,7 @@ impl View<'_> {
         groups
     }
 
-    /// The name of a figure of one setting, or of settings that differ in `dimension` only.
+    /// The name of a figure for one setting, or for settings that differ only in `dimension`.
     fn file_name(&self, stem: &str, setting: &Setting, dimension: &str) -> String {
         let others = self.varied.iter().filter(|it| ![NETWORK, dimension].contains(&it.column));
         let others = others.map(|it| it.file_part(setting));
@@ -165,7 +166,7 @@ impl View<'_> {
         dots
     }
 
-    /// The means of all schemes with their intervals, a panel a setting.
+    /// The means of all schemes with their intervals, a panel for each setting.
     fn intervals(&self) -> Option<NamedFigure> {
         if self.settings.len() > PANELS_MAX {
             return None;
@@ -193,7 +194,7 @@ impl View<'_> {
     fn interval_panel(&self, setting: &Compared, schemes: &[&str]) -> IntervalPanel {
         let rows = schemes.iter().map(|scheme| {
             let row = self.summary_of(scheme, setting);
-            // The baseline is 1 by definition: that is not an estimate.
+            // The baseline is 1 by definition, so it is not an estimate.
             let estimate = row.filter(|_| *scheme != self.baseline);
             let second = estimate.filter(|_| self.plan.repeats_the_paper());
             IntervalRow {
@@ -216,7 +217,7 @@ impl View<'_> {
         IntervalPanel { title, rows }
     }
 
-    /// How the pages' speedups are distributed in a setting.
+    /// The distribution of the pages' speedups in a setting.
     fn distribution(&self, speedups: &PageSpeedups<'_>, setting: &Compared) -> Option<NamedFigure> {
         let mut schemes: Vec<DistributionOf> = Vec::new();
         for scheme in self.others() {
@@ -238,7 +239,8 @@ impl View<'_> {
         is_known.then(|| self.named(&name, &figure, &[setting], Over::Pages))
     }
 
-    /// Speedups by a number that the study varies, a figure for each combination of everything else.
+    /// Speedups by a number that the study varies: a figure for each combination of the other
+    /// dimensions.
     fn sweeps(&self, dimension: &Dimension, axis: Axis) -> Vec<NamedFigure> {
         let groups = self.grouped(|one, other| {
             let mut other = other.clone();

@@ -1,4 +1,4 @@
-//! Means over pages in a setting, their intervals, and which scheme is best, as far as the loads tell.
+//! Means over pages in a setting, their intervals, and the best scheme, as far as the loads show it.
 
 use super::{Compared, PageSpeedups, View};
 use crate::study::compute::comparisons::{are_behind, log_ratios};
@@ -9,7 +9,7 @@ use figures::Standing;
 use qlog_tools::metrics::Set;
 
 impl View<'_> {
-    /// The mean of ratios that the report leads with: the geometric one, and the arithmetic one where the paper's are repeated.
+    /// The report's main mean of ratios: geometric, or arithmetic if the paper's study is repeated.
     pub(crate) fn mean_of(&self, ratios: &[Weighted]) -> Option<f64> {
         if self.plan.repeats_the_paper() {
             return weighted_mean(ratios);
@@ -18,7 +18,7 @@ impl View<'_> {
         weighted_mean(&logarithms.collect::<Vec<_>>()).map(f64::exp)
     }
 
-    /// The same of a scheme in a setting, above the fold, with its interval.
+    /// The same for a scheme in a setting, above the fold, with its interval.
     pub(crate) fn leading_mean(&self, row: &SummaryRow) -> (Option<f64>, Option<Interval>) {
         if self.plan.repeats_the_paper() {
             (row.mean_speedup.atf, row.mean_speedup_interval.atf)
@@ -27,12 +27,12 @@ impl View<'_> {
         }
     }
 
-    /// What a mean is called.
+    /// The name of the mean.
     pub(crate) fn mean_name(&self) -> &'static str {
         if self.plan.repeats_the_paper() { "mean" } else { "geometric mean" }
     }
 
-    /// The mean of the pages' speedups above the fold, as the study weighs its pages.
+    /// The mean of the pages' speedups above the fold, with the study's weights.
     pub(crate) fn mean_speedup(
         &self,
         speedups: &PageSpeedups<'_>,
@@ -52,7 +52,7 @@ impl View<'_> {
         self.study.summary.iter().find(|it| it.scheme == scheme && it.setting == told)
     }
 
-    /// Whether speedups are exact: of a single page, where nothing is left to chance.
+    /// Whether speedups are exact: for a single page without randomness.
     pub(crate) fn is_exact(&self) -> bool {
         self.plan.pages.len() == 1 && self.plan.is_exact()
     }
@@ -61,9 +61,9 @@ impl View<'_> {
         PageWeights::weight_of(self.study.weights.as_ref(), page)
     }
 
-    /// How `schemes` stand in a setting, whatever the baseline; those whose `mean` is unknown do not compete. The best one has
-    /// the best geometric mean over pages. Each other one is compared with it as `comparisons` are with their baseline: by the
-    /// loads that met the same links, with p values adjusted for all of them.
+    /// The standings of `schemes` in a setting, whatever the baseline; those with an unknown `mean` do not compete. The best
+    /// one has the best geometric mean over pages. Each other one is compared with it as `comparisons` are with their baseline:
+    /// by loads over the same links, with p-values adjusted for all of them.
     pub(crate) fn standings(
         &self,
         setting: &Compared,
@@ -79,7 +79,7 @@ impl View<'_> {
         let mut standings = vec![Standing::Unknown; means.len()];
         let Some(any) = known.first() else { return standings };
         let (runs, metric) = (&self.study.runs, self.plan.metric);
-        // Which one is best does not depend on the scheme that all are compared with.
+        // The best one does not depend on the scheme with which all are compared.
         let over_any = Paired::of(runs, schemes[*any], metric);
         let log_means = known.iter().map(|place| {
             let ratios = self.log_ratios(&over_any, schemes[*place], setting);
@@ -104,8 +104,7 @@ impl View<'_> {
         standings
     }
 
-    /// The logarithms of the ratios of `scheme` over other loads, above the fold: grouped by site; for a single page, each
-    /// load's.
+    /// The logarithms of the ratios of `scheme` over other loads, above the fold: grouped by site; for a single page, by load.
     fn log_ratios(
         &self,
         over: &Paired<'_>,
@@ -143,7 +142,7 @@ mod tests {
         Plan::new((0..pages).map(named).collect(), schemes.into(), engines::IDEAL, network)
     }
 
-    /// `fifo` takes half as long as `rr` on each page, and `dfifo` as many times as long as `fifo` as `ratios` say.
+    /// `fifo` takes half as long as `rr` on each page, and `dfifo` takes `ratios` times as long as `fifo`.
     fn study(ratios: &[f64], baseline: &str) -> (Plan, Study) {
         let plan = Plan { baseline: baseline.to_owned(), ..plan(ratios.len()) };
         let setting = plan.settings.each()[0].1.clone();
@@ -205,7 +204,7 @@ mod tests {
 
     #[test]
     fn stars_are_the_same_whatever_the_baseline() {
-        // Over `rr`, one page makes the mean of `dfifo` the higher one; page by page, `fifo` is as often better.
+        // Over `rr`, one page raises the mean of `dfifo` above the other; page by page, `fifo` is better as often.
         let ratios = [0.2, 1.3, 1.2, 1.4, 1.3, 1.2, 1.3, 1.1];
         let over = |baseline: &str| {
             let (plan, study) = study(&ratios, baseline);

@@ -1,4 +1,4 @@
-//! What the simulator knows of a connection: the links' verdict on each datagram, and what the server's send loop said.
+//! What the simulator knows about a connection: the links' verdict on each datagram, and the log of the server's send loop.
 
 use lab::stack::StackLoad;
 use schedulers::Restraint;
@@ -21,13 +21,13 @@ pub(super) struct Truth {
     pub(super) ack_delays_ms: Vec<f64>,
     /// The server's datagrams.
     pub(super) sent: usize,
-    /// Those of them that never came.
+    /// Those of them that never arrived.
     pub(super) lost: usize,
-    /// And those that came after three later ones.
+    /// And those that arrived after three later ones.
     pub(super) overtaken: usize,
-    /// Bytes of those with data that never came.
+    /// Bytes of those with data that never arrived.
     pub(super) lost_bytes: u64,
-    /// Whether some that had come went again, for all the server knew: the acknowledgements were lost or late.
+    /// Whether some that had arrived were sent again, for all that the server knew: the acknowledgements were lost or late.
     pub(super) silences: Vec<(f64, f64)>,
     /// From the client's request to the last data.
     pub(super) under_way_ms: f64,
@@ -41,7 +41,7 @@ struct Datagram {
     number: u64,
     bytes: u64,
     sent_ms: f64,
-    /// `None`: it never came.
+    /// `None` if it never arrived.
     came_ms: Option<f64>,
 }
 
@@ -112,7 +112,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// A datagram that came to the server, and what it can have acknowledged.
+/// A datagram that arrived at the server, and what it can have acknowledged.
 #[derive(Clone, Copy)]
 struct Acknowledged {
     at_ms: f64,
@@ -149,7 +149,7 @@ impl Acknowledged {
     }
 }
 
-/// How many came after three or more later ones.
+/// How many arrived after three or more later ones.
 fn overtaken(down: &[Datagram]) -> usize {
     let is_overtaken = |it: &&Datagram| {
         let Some(came_ms) = it.came_ms else { return false };
@@ -159,8 +159,8 @@ fn overtaken(down: &[Datagram]) -> usize {
     down.iter().filter(is_overtaken).count()
 }
 
-/// When the server waited for acknowledgements: from a round trip after something came until the next thing, where that took longer
-/// than a probe timeout.
+/// When the server waited for acknowledgements: from a round trip after something arrived until the next arrival, where that took
+/// longer than a probe timeout.
 fn silences(down: &[Datagram], acknowledged: &[Acknowledged]) -> Vec<(f64, f64)> {
     let mut smoothed_ms = None;
     let mut silences = Vec::new();
@@ -183,7 +183,7 @@ fn silences(down: &[Datagram], acknowledged: &[Acknowledged]) -> Vec<(f64, f64)>
     silences
 }
 
-/// From when to when the send loop said what, from the server's first datagram to its last data.
+/// The send loop's log with the beginning and end of each entry, from the server's first datagram to its last data.
 fn spans(said: &[(f64, Restraint)], start_ms: f64, end_ms: f64) -> Vec<(f64, f64, Restraint)> {
     let mut spans = Vec::new();
     let mut now = (start_ms, Restraint::Handshake);
