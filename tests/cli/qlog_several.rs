@@ -449,6 +449,6 @@ fn an_answer_without_what_was_left_out_says_so_and_ends_with_2() {
     let whole = write(&folder, "whole.qlog", TWO_CONNECTIONS);
     let (code, text, reasons) = ran(&["streams", &log, &whole]);
     assert!(text.contains("below.qlog") && text.contains("whole.qlog"), "{text}");
-    let last = "utmost: 1 of 2 logs could not be read whole\n";
+    let last = "utmost: 1 of 2 logs were read only in part\n";
     assert!(code == Some(2) && reasons.ends_with(last), "{reasons}");
 }
