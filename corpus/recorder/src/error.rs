@@ -18,6 +18,9 @@ pub enum RecordError {
     /// The browser is missing or failed.
     #[error("browser: {0}")]
     Browser(String),
+    /// Whoever wanted the recording wants it no more.
+    #[error("the recording was stopped")]
+    Stopped,
     /// The recording's own server failed.
     #[error("server: {0}")]
     Server(String),
