@@ -106,7 +106,7 @@ fn pushes_and_early_hints_by_hand_are_those_of_compare_too() {
     asked["rows"][2]["by_hand"] = json!({"pushes": [0]});
     let answer = view.http_of_type("POST /load", &view.address, JSON, &asked.to_string());
     assert!(
-        answer.contains("resources[0].announced is for what the document leads to"),
+        answer.contains("resources[0].announced: is for what the document leads to"),
         "{answer}"
     );
 }

@@ -44,7 +44,7 @@ fn a_study_that_was_dropped_answers_as_its_folder_does() {
         assert!(refused(&|it| it[name] = "".into()).contains("a study has no such file"), "{name}");
     }
     assert!(refused(&|it| *it = json!({})).contains("this is not a study"));
-    let own = manifest.replacen("\"3g\"", "\"/etc/passwd\"", 1);
+    let own = manifest.replacen("\"name\": \"3g\"", "\"name\": \"/etc/passwd\"", 1);
     assert!(
         refused(&|it| it["manifest.json"] = own.clone().into()).contains("a network of a file")
     );

@@ -18,7 +18,7 @@ pub enum RecordError {
     /// The browser is missing or failed.
     #[error("browser: {0}")]
     Browser(String),
-    /// Whoever wanted the recording wants it no more.
+    /// The caller stopped the recording.
     #[error("the recording was stopped")]
     Stopped,
     /// The recording's own server failed.

@@ -74,8 +74,8 @@ pub struct Judged {
     pub notes: Vec<String>,
 }
 
-/// Loads the page under all settings. Tells `progress` of each step, which says whether to go on. Returns the captures and, on request,
-/// a picture (PNG).
+/// Loads the page under all settings. `progress` receives each step, and returns whether to go on. Returns the captures and, on request, a
+/// picture (PNG).
 pub fn capture(
     request: &Request,
     progress: &dyn Fn(&str) -> bool,

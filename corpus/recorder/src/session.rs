@@ -104,7 +104,7 @@ pub struct Recording {
     pub screenshot: Option<Vec<u8>>,
 }
 
-/// Loads the page of a site as planned. Tells `progress` of each load, which says whether to go on.
+/// Loads the page of a site as planned. `progress` receives each load, and returns whether to go on.
 pub fn record(
     files: Arc<dyn Site>,
     plan: &Plan,

@@ -148,7 +148,7 @@ pub(crate) fn page_of_file(file: &Path) -> Result<Page, Failure> {
     Ok(page)
 }
 
-/// The page of a URL, as Chromium on this machine loads it. `progress` is told of each step, and says whether to go on.
+/// The page of a URL, as Chromium on this machine loads it. `progress` receives each step, and returns whether to go on.
 pub(crate) fn page_of_url(url: &str, progress: &dyn Fn(&str) -> bool) -> Result<Page, Failure> {
     let parsed = url::Url::parse(url).ok();
     if !parsed.is_some_and(|it| matches!(it.scheme(), "http" | "https")) {

@@ -2,7 +2,7 @@
 
 use super::parameters;
 use crate::commands::compare::failure;
-use crate::limits::DROPPED_LOADS_MAX;
+use crate::limits::{DROPPED_LOADS_MAX, VIEW_FILES_MAX};
 use ::serve::Failure;
 use lab::Contender;
 use lab::network::Network;
@@ -120,14 +120,14 @@ impl StudyRoom {
         let files: BTreeMap<String, String> = serde_json::from_slice(files)
             .map_err(|error| Failure::BadInput(format!("the study: {error}")))?;
         let folder = tempfile::tempdir().map_err(Failure::elsewhere)?;
-        for (name, text) in &files {
+        for (name, text) in files.iter().take(VIEW_FILES_MAX) {
             write_below(folder.path(), name, text)?;
         }
         if !is_study(folder.path()) {
             let cause = "this is not a study: drop the whole folder that utmost compare --out wrote, with manifest.json and runs.jsonl";
             return Err(Failure::BadInput(cause.to_owned()));
         }
-        check_manifest(&files["manifest.json"])?;
+        check_manifest(files.get("manifest.json").map_or("", String::as_str))?;
         let place = format!("{}/", folder.path().display());
         let read = finished(folder.path()).map_err(failure);
         let read = read.map_err(|it| Failure::BadInput(it.to_string().replace(&place, "")))?;
