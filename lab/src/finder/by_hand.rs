@@ -65,10 +65,10 @@ impl ByHand {
             changed.resources[*id].preload = true;
             changed.resources[*id].trigger = on_first_byte;
         }
-        for (ids, how) in
-            [(&self.early_hints, Announced::EarlyHint), (&self.pushes, Announced::Push)]
-        {
-            ids.iter().for_each(|id| changed.resources[*id].announced = Some(how));
+        let hinted = self.early_hints.iter().map(|id| (id, Announced::EarlyHint));
+        let pushed = self.pushes.iter().map(|id| (id, Announced::Push));
+        for (id, how) in hinted.chain(pushed) {
+            changed.resources[*id].announced = Some(how);
         }
         for (id, is_hero) in &self.heroes {
             let resource = &mut changed.resources[*id];
