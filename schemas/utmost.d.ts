@@ -735,6 +735,8 @@ export type Page = {
 export type PageResource = {
   above_fold?: boolean;
   after_first_image?: boolean;
+  /** How the server announces it with the document. */
+  announced?: "early-hint" | "push";
   /** What the recording browser signalled (RFC 9218). */
   browser?: {
     incremental?: boolean;

@@ -50,9 +50,12 @@ pub(crate) const WORKBENCH_BODY_BYTES_MAX: u64 = 64 << 20;
 pub(crate) const WORKBENCH_KEPT_MAX: usize = 64;
 /// The most resources of a page for which the workbench searches orders.
 pub(crate) const WORKBENCH_SEARCH_MAX: usize = 200;
-/// The deadline for the loads of a question.
+/// Loads that a study plans that is dropped on a page of `view`.
+pub(crate) const DROPPED_LOADS_MAX: usize = 1_000_000;
+/// How long the loads of a question may take, and the recording of a page.
 pub(crate) const WORKBENCH_LOADS: Duration = Duration::from_secs(20);
-/// The most streams of a connection that a page shows; a longer waterfall is unreadable.
+pub(crate) const WORKBENCH_RECORDING: Duration = Duration::from_secs(300);
+/// Streams of a connection that a page shows; a longer waterfall cannot be read.
 pub(crate) const REPORT_STREAMS_MAX: usize = 10_000;
 /// The most trees in one figure; more are unreadable.
 pub(crate) const TREES_MAX: usize = 100;

@@ -5,7 +5,7 @@ use crate::limits::{
     BODY_BYTES_MAX, DECODED_BYTES_MAX, PROBLEMS_MAX, RESOURCES_MAX, TIME_MS_MAX, URL_BYTES_MAX,
 };
 pub use crate::page::FORMAT;
-use crate::page::{Event, Page, PageResource};
+use crate::page::{Announced, Event, Page, PageResource};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -253,6 +253,15 @@ impl Here<'_> {
         }
         if it.hero && it.kind != Kind::Image {
             self.wrong("hero", format!("is for images, but the kind is {kind}; remove it"));
+        }
+        if it.announced.is_some() && document {
+            self.wrong("announced", "is for what the document leads to; remove it");
+        }
+        if it.announced == Some(Announced::Push) && it.origin != self.page.resources[0].origin {
+            self.wrong(
+                "announced",
+                "is \"push\", but only the document's own host can push; remove it",
+            );
         }
         if it.browser.is_some_and(|browser| browser.urgency > 7) {
             self.wrong("browser.urgency", "is more than 7; RFC 9218 has 0 to 7");

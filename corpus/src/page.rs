@@ -163,6 +163,9 @@ pub struct PageResource {
     /// Asked for by a preload hint.
     #[serde(default, skip_serializing_if = "is_false")]
     pub preload: bool,
+    /// How the server announces it with the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub announced: Option<Announced>,
     /// Loaded lazily: the load event does not wait for it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lazy: bool,
@@ -216,6 +219,16 @@ pub struct Chunk {
     pub at_ms: f64,
     /// Its bytes on the wire.
     pub bytes: u64,
+}
+
+/// How a server announces a resource before the document names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Announced {
+    /// Early hints name it while the document takes time.
+    EarlyHint,
+    /// The server pushes it.
+    Push,
 }
 
 /// How a script is run.

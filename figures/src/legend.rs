@@ -6,6 +6,7 @@ use schedulers::Kind;
 use super::svg::{Area, Flow, INK, MARGIN, SMALL, Style, Svg, d};
 use crate::number_texts::bytes_text;
 use crate::palette::{LOOKS, are_by_kind, kind_colour, shade};
+use qlog_tools::labels::Labels;
 use qlog_tools::page_resources::PageResource;
 
 const LINE: f64 = 18.0;
@@ -78,13 +79,14 @@ fn draw_in_request_order(
 ) -> f64 {
     let columns = columns(svg, area, if resources.len() <= 10 { 5 } else { 6 });
     let width = area.width / f64::from(columns);
+    let labels = Labels::of(resources);
     let mut rows = 0;
     for (place, (resource, paint)) in (0_u32..).zip(resources.iter().zip(fills).take(STREAMS_MAX)) {
         let (row, column) = (place / columns, place % columns);
         rows = row + 1;
         let left = area.left + f64::from(column) * width;
         let line = Area { left, top: area.top + f64::from(row) * LINE, width, ..area };
-        draw_resource(svg, line, resource, paint, resources);
+        draw_resource(svg, line, resource, paint, &labels);
     }
     if resources.len() > STREAMS_MAX {
         let text = format!("and {} more", resources.len() - STREAMS_MAX);
@@ -100,14 +102,15 @@ fn draw_resource(
     area: Area,
     resource: &PageResource,
     paint: &str,
-    all: &[PageResource],
+    labels: &Labels<'_>,
 ) {
     const OUTLINE: &str = r##" class="outline" stroke="#1a1a1a" stroke-width="1.6""##;
     let plain = Style::PLAIN.size(11.5);
     let (outline, style) = if resource.above_fold { (OUTLINE, plain.bold()) } else { ("", plain) };
     let swatch = Area { left: area.left + 1.0, top: area.top, width: SWATCH, height: SWATCH };
     svg.rect(swatch, &format!(r#"fill="{paint}"{outline}"#));
-    let name = resource.label(characters(area.width - SWATCH - 12.0, resource.above_fold), all);
+    let room = characters(area.width - SWATCH - 12.0, resource.above_fold);
+    let name = labels.label(resource, room);
     svg.text(area.left + SWATCH + 7.0, area.top + 10.5, style, &name);
 }
 
@@ -129,6 +132,7 @@ fn draw_kinds(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[St
     let columns = columns(svg, area, 5) as usize;
     let lines = entries.len().div_ceil(columns).max(1);
     let width = area.width / columns as f64;
+    let labels = Labels::of(resources);
     for (place, entry) in entries.iter().enumerate() {
         let left = area.left + (place / lines) as f64 * width;
         let line = Area { left, top: area.top + (place % lines) as f64 * LINE, width, ..area };
@@ -136,7 +140,7 @@ fn draw_kinds(svg: &mut Svg, area: Area, resources: &[PageResource], fills: &[St
             Entry::Kind(kind, text) => draw_kind(svg, line, *kind, text),
             Entry::Resource(resource, paint) => {
                 let line = Area { left: left + 8.0, width: width - 8.0, ..line };
-                draw_resource(svg, line, resource, paint, resources);
+                draw_resource(svg, line, resource, paint, &labels);
             }
             Entry::More(count) => {
                 let text = format!("and {count} more");
@@ -204,7 +208,7 @@ mod tests {
             };
             let mut svg = Svg::on(&Sheet::default());
             let area = Area { left: 0.0, top: 0.0, width: 192.0, height: 0.0 };
-            draw_resource(&mut svg, area, &resource, "#000000", &[]);
+            draw_resource(&mut svg, area, &resource, "#000000", &Labels::of(&[]));
             let svg = svg.finish(192.0, 20.0, "");
             let name = svg.split_once("text-anchor").and_then(|it| it.1.split_once('>'));
             name.and_then(|it| it.1.split_once('<')).map(|it| it.0.chars().count())

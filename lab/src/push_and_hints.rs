@@ -3,6 +3,7 @@
 use crate::Metadata;
 use crate::metadata::LimitedSite;
 use corpus::Page;
+use corpus::page::{Announced, PageResource};
 use gateway::site::{Pushing, Rule, RuledSite, as_many_as_fit};
 use page_site::PageSite;
 use push::{Gate, Graph, Policy};
@@ -46,9 +47,11 @@ impl PushAndHints {
         self.policy.is_none_or(|it| it == Policy::NoOpt) && self.hints == Hints::None
     }
 
-    /// How many pushes the client allows.
-    pub fn client_pushes(&self) -> u64 {
-        if self.policy.is_some_and(Policy::pushes) { PUSHES } else { 0 }
+    /// How many pushes the client allows that loads this page.
+    pub fn client_pushes(&self, page: &Page) -> u64 {
+        let pushes = self.policy.is_some_and(Policy::pushes)
+            || page.resources.iter().any(|it| it.announced == Some(Announced::Push));
+        if pushes { PUSHES } else { 0 }
     }
 
     /// `page` as a site with these pushes and hints that gives its server only the facts in `metadata`.
@@ -78,13 +81,21 @@ impl PushAndHints {
         RuledSite::new(LimitedSite { inner, metadata }, rules)
     }
 
-    /// The rules for the page's document, and for everything else if that also has pushes, each with its path.
+    /// The rules for the page's document, with what the page itself has announced, and for all else if something goes with that, too: each
+    /// with its path.
     pub fn pushing(&self, page: &Page) -> Vec<(String, Pushing)> {
-        let Some(document) = page.resources.first().filter(|_| !self.is_nothing()) else {
+        let is_announced = page.resources.iter().any(|it| it.announced.is_some());
+        let Some(document) = page.resources.first().filter(|_| is_announced || !self.is_nothing())
+        else {
             return Vec::new();
         };
         let graph = Arc::new(Graph::of_page(page));
-        let (links, early_hints) = self.links(&graph, &document.url);
+        let (links, mut early_hints) = self.links(&graph, &document.url);
+        let host = page.host(0);
+        let hinted = announced(page, Announced::EarlyHint);
+        let hinted = hinted.filter_map(|it| graph.find(page.host(it.id), &it.url));
+        early_hints.extend(hinted.map(|it| graph.nodes[it].preload(host)));
+        let push = announced(page, Announced::Push).map(|it| it.url.clone()).collect();
         let policy = self.policy.filter(|it| *it != Policy::NoOpt);
         let rest = Pushing {
             policy,
@@ -92,7 +103,7 @@ impl PushAndHints {
             gate: self.gate,
             ..Pushing::default()
         };
-        let own = Pushing { links, early_hints, ..rest.clone() };
+        let own = Pushing { push, links, early_hints, ..rest.clone() };
         let mut rules = vec![(document.url.clone(), own)];
         if policy == Some(Policy::Push) && graph.edges.iter().any(|edge| edge.from != 0) {
             rules.push(("/*".to_owned(), rest));
@@ -117,6 +128,11 @@ impl PushAndHints {
     }
 }
 
+/// The resources that are announced in this way.
+fn announced(page: &Page, how: Announced) -> impl Iterator<Item = &PageResource> {
+    page.resources.iter().filter(move |it| it.announced == Some(how))
+}
+
 /// `Link` values that name `nodes` for the document `at`.
 fn preloads(graph: &Graph, at: usize, nodes: &[usize]) -> Vec<String> {
     let host = &graph.nodes[at].host;
@@ -138,6 +154,21 @@ mod tests {
             rules(PushAndHints { policy: Some(Policy::NoOpt), ..PushAndHints::default() })
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn what_a_page_announces_goes_with_its_document() {
+        let mut page = corpus::bundled("agency-index").expect("bundled").clone();
+        page.resources[1].announced = Some(Announced::Push);
+        page.resources[2].announced = Some(Announced::EarlyHint);
+        let nothing = PushAndHints::default();
+        let (path, pushing) = nothing.pushing(&page).remove(0);
+        assert_eq!((path, nothing.client_pushes(&page)), (page.resources[0].url.clone(), PUSHES));
+        assert_eq!(pushing.push, [page.resources[1].url.clone()]);
+        let hint = format!("<{}>; rel=preload", page.resources[2].url);
+        assert!(pushing.early_hints[0].starts_with(&hint), "{:?}", pushing.early_hints);
+        page.resources[1].announced = None;
+        assert_eq!(nothing.client_pushes(&page), 0);
     }
 
     #[test]

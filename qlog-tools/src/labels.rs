@@ -3,18 +3,32 @@
 use crate::alignment::path_of;
 use crate::page_resources::PageResource;
 use crate::short_texts::shorten;
+use std::collections::BTreeSet;
 
-impl PageResource {
-    /// Its name in the legend of `all`, at most `characters` long: in a figure of logs, its streams and the part of its
-    /// path that fits; otherwise the last part of its path, or as much of the path as fits if several have the same last
-    /// part.
-    pub fn label(&self, characters: usize, all: &[Self]) -> String {
-        if !self.streams.is_empty() {
-            return stream_label(&ids(&self.streams), &self.url, characters);
+/// Names of resources in one legend. Last parts of paths that several have do not tell them apart.
+pub struct Labels<'a> {
+    shared: BTreeSet<&'a str>,
+}
+
+impl<'a> Labels<'a> {
+    /// For the legend of these resources.
+    pub fn of(all: &'a [PageResource]) -> Self {
+        let mut known = BTreeSet::new();
+        let names = all.iter().map(|it| short_name(&it.url));
+        Self { shared: names.filter(|it| !known.insert(*it)).collect() }
+    }
+
+    /// The name of one of them, at most `characters` long: in a figure of logs its streams and what fits of its path,
+    /// else the last part of its path, or what fits of the path if several have the same last part.
+    pub fn label(&self, resource: &PageResource, characters: usize) -> String {
+        if !resource.streams.is_empty() {
+            return stream_label(&ids(&resource.streams), &resource.url, characters);
         }
-        let name = short_name(&self.url);
-        let is_shared = all.iter().filter(|it| short_name(&it.url) == name).nth(1).is_some();
-        if is_shared { short_url(&self.url, characters) } else { shorten(name, characters) }
+        let name = short_name(&resource.url);
+        if self.shared.contains(name) {
+            return short_url(&resource.url, characters);
+        }
+        shorten(name, characters)
     }
 }
 
@@ -105,7 +119,8 @@ mod tests {
             streams: Vec::new(),
         };
         let all = ["https://a.test/x/main.js", "https://a.test/y/main.js", "/z/one.js"].map(of);
-        let labels = [0, 1, 2].map(|it: usize| all[it].label(20, &all));
+        let labels = Labels::of(&all);
+        let labels = all.each_ref().map(|it| labels.label(it, 20));
         assert_eq!(labels, ["/x/main.js", "/y/main.js", "one.js"]);
     }
 

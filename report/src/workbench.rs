@@ -20,7 +20,7 @@ const PAGES: [File; 3] = [
     ("style.css", "text/css; charset=utf-8", include_str!("../templates/workbench/style.css")),
 ];
 
-const SCRIPTS: [File; 12] = scripts!(
+const SCRIPTS: [File; 14] = scripts!(
     "main.js",
     "state.js",
     "ask.js",
@@ -33,6 +33,8 @@ const SCRIPTS: [File; 12] = scripts!(
     "film.js",
     "take_away.js",
     "study.js",
+    "study_folder.js",
+    "long_task.js",
 );
 
 /// The file of this name below the room's address, as its type and its text. The page's own name is empty.

@@ -14,8 +14,8 @@ use ::client::profile::Profile;
 use ::serve::Failure;
 use compared::{Compare, Compared};
 use gateway::Config;
-pub(crate) use inputs::page_of_file;
 use inputs::{Browser, Inputs, Read, page_name};
+pub(crate) use inputs::{page_of_file, page_of_url};
 use lab::Contender;
 use lab::export::{Server, of_policy};
 use lab::finder::{

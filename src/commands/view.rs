@@ -9,7 +9,9 @@ mod upload;
 mod workbench;
 
 use crate::commands::qlog::summary;
-use crate::limits::{UPLOAD_BYTES_MAX, VIEW_OPEN_MAX, VIEW_ROWS_MAX, VIEW_THREADS};
+use crate::limits::{
+    PAGE_UPLOAD_BYTES_MAX, UPLOAD_BYTES_MAX, VIEW_OPEN_MAX, VIEW_ROWS_MAX, VIEW_THREADS,
+};
 use crate::output;
 use ::serve::Failure;
 use admission::{Token, refusal};
@@ -36,10 +38,10 @@ use workbench::Workbench;
 
 /// Try send orders on a page in the browser, or open a study or the logs of a directory
 ///
-/// Serves pages on 127.0.0.1 only and prints their address, which contains a token. Without DIR it opens the workbench: choose a page
-/// or drop a recording, change its order and the network, and see what a visitor sees. With a DIR that `compare --out` wrote, it shows
-/// the study: choose two schemes and a metric. With another DIR, it lists the logs there. This program keeps the files that you drop on
-/// a page in memory; nothing leaves the machine. Stop it with Ctrl-C.
+/// Serves pages on 127.0.0.1 only and prints their address, which has a token. Without DIR it is the workbench: choose a page, drop a
+/// recording or record a URL, change its order and the network, and see what a visitor sees. With a DIR that `compare --out` wrote it is
+/// the study: choose two schemes and a metric. With another DIR it is the list of the logs there. Files that you drop on a page are read
+/// by this program and kept in memory. Nothing leaves the machine, except what a page asks for that you record. Stop it with Ctrl-C.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  utmost view\n  utmost view study\n  utmost view logs\n  utmost view logs --follow"
@@ -120,12 +122,22 @@ async fn answer(view: Arc<View>, request: Request<Incoming>) -> Answer {
         (&Method::GET, "report") => computed(move || open(&view, &query)).await,
         (&Method::GET, "studied") => computed(move || document(view.study.study(&query))).await,
         (&Method::GET, "loads") => computed(move || document(view.study.loads(&query))).await,
-        (&Method::POST, "drop") => {
+        (&Method::POST, "drop" | "pdf") => {
             let Ok(_place) = view.uploads.try_acquire() else { return refuse(503, BUSY) };
             workbench::answer(&view.workbench, &place, request).await
         }
+        (&Method::POST, "study") if has_type(&request, "application/json") => {
+            let Ok(_place) = view.uploads.try_acquire() else { return refuse(503, BUSY) };
+            match upload::take(request.into_body(), "the study", PAGE_UPLOAD_BYTES_MAX).await {
+                Ok(files) => {
+                    let view = Arc::clone(&view);
+                    computed(move || document(view.study.take(&files))).await
+                }
+                Err(failure) => refuse(413, &failure.to_string()),
+            }
+        }
         (&Method::POST, "upload") => {
-            if request.headers().get("content-type").is_none_or(|it| it != LOG) {
+            if !has_type(&request, LOG) {
                 return refuse(415, "logs are sent by the page itself");
             }
             let Ok(_place) = view.uploads.try_acquire() else { return refuse(503, BUSY) };
@@ -142,7 +154,12 @@ async fn answer(view: Arc<View>, request: Request<Incoming>) -> Answer {
     }
 }
 
-/// Computes a slow answer on its own thread, so that a long report does not block other requests.
+/// Whether a request's body is of this type.
+fn has_type(request: &Request<Incoming>, wanted: &str) -> bool {
+    request.headers().get("content-type").is_some_and(|it| it == wanted)
+}
+
+/// An answer that takes time, on a thread of its own: a long report leaves others to answer.
 async fn computed(compute: impl FnOnce() -> Answer + Send + 'static) -> Answer {
     // It has panicked.
     spawn_blocking(compute).await.unwrap_or_else(|_| refuse(500, "an error of this program"))

@@ -40,6 +40,12 @@ pub fn json(value: &impl Serialize) -> Result<(), Failure> {
     ended(written.and_then(|()| writeln!(stdout)).and_then(|()| stdout.flush()))
 }
 
+/// Tells a step of something long on stderr. Returns whether to go on: always.
+pub fn step(step: &str) -> bool {
+    eprintln!("{step}");
+    true
+}
+
 /// Prints lines. A closed pipe ends the program quietly.
 pub fn line(text: &str) -> Result<(), Failure> {
     ended(writeln!(std::io::stdout().lock(), "{}", printable(text)))

@@ -1,16 +1,26 @@
-// Opens a report in Chromium and watches it.
+// Starts the browsers; opens a report and watches it.
 
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { chromium, firefox } from "playwright-core";
 
-const PROGRAMS = [process.env.UTMOST_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const CHROMIUM = [process.env.UTMOST_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const FIREFOX = [process.env.UTMOST_FIREFOX, "/usr/bin/firefox", "/usr/bin/firefox-esr"];
 
-// A browser, or null when none is installed.
+const installed = (programs) => programs.find((it) => it && existsSync(it));
+
+// A Chromium, or null when none is installed.
 export async function launch() {
-  const executablePath = PROGRAMS.find((it) => it && existsSync(it));
-  if (!executablePath) return null;
-  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  const executablePath = installed(CHROMIUM);
+  return executablePath ? chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] }) : null;
+}
+
+// A Firefox, or null when none is installed. This channel drives the distributions' own program, by WebDriver BiDi: later versions of
+// playwright-core ask it for a command (`emulation.setMediaFeaturesOverride`) that Firefox 153 lacks, so colours are a preference.
+export async function launchFirefox(colorScheme = "light", downloadsPath = undefined) {
+  const executablePath = installed(FIREFOX);
+  const firefoxUserPrefs = { "layout.css.prefers-color-scheme.content-override": colorScheme === "dark" ? 0 : 1 };
+  return executablePath ? firefox.launch({ channel: "moz-firefox", executablePath, firefoxUserPrefs, downloadsPath }) : null;
 }
 
 // A page of a file, with what went wrong on it: errors on the console, requests that leave the page.

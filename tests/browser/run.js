@@ -1,4 +1,4 @@
-// Opens the report and the local page in Chromium: `npm ci && npm test`, with UTMOST_REPORT (a report of a real log),
+// Opens the report and the local page in Chromium, and the workbench in Firefox, too: `npm ci && npm test`, with UTMOST_REPORT (a report of a real log),
 // UTMOST_HOSTILE_REPORT (of one with markup in it: `run` has it), UTMOST_STREAMS_REPORT (of one with 60 streams:
 // the same), UTMOST_LINT_REPORT (of one that lint has something to say about: the same), UTMOST_LOSSY_REPORT and
 // UTMOST_LOSSY_LOGS (of one with losses, and the folder of its logs: the same), UTMOST_RUNS_REPORT (of two runs of a page, side by
@@ -10,6 +10,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { workbenchWorksInFirefox } from "./firefox.js";
 import { launch, open } from "./pages.js";
 import { paperIsComplete } from "./paper.js";
 import { askQuestions } from "./questions.js";
@@ -349,4 +350,5 @@ else {
   if (UTMOST_BIN) await workbenchWorks(browser, UTMOST_BIN, accessibility, check);
   await browser.close();
 }
+if (UTMOST_BIN) await workbenchWorksInFirefox(UTMOST_BIN, accessibility, check);
 process.exitCode = failures ? 1 : 0;

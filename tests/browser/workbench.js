@@ -4,6 +4,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { urlsAreRecorded } from "./recording.js";
 
 const PAGES_COMPARED = 20;
 
@@ -22,8 +23,11 @@ export async function workbenchWorks(browser, program, accessibility, check) {
     await slidersAnswer(page);
     await dragsAreSmooth(page);
     await filmIsTheModel(page, check);
+    await pushesAreByHand(page, check);
+    await keysReachAll(page, check);
     await filesAreSaved(page, check);
     await searchStops(page, check);
+    await urlsAreRecorded(page, check);
     await numbersAreThoseOfCompare(page, program, check);
     await hostileNamesAreText(page, check);
     check("workbench: no errors, no requests elsewhere, no dialogs", !problems.length, problems[0]);
@@ -40,7 +44,7 @@ export async function workbenchWorks(browser, program, accessibility, check) {
   }
 }
 
-async function openRoom(browser, address, options, ready = "#picture svg") {
+export async function openRoom(browser, address, options, ready = "#picture svg") {
   const page = await (await browser.newContext({ viewport: { width: 1300, height: 900 }, ...options })).newPage();
   const problems = [];
   // The program refuses some questions of these tests.
@@ -58,11 +62,11 @@ async function openRoom(browser, address, options, ready = "#picture svg") {
 }
 
 // The values that the table has, with all digits: by order, then by engine in the order of columns.
-const numbers = (page) => page.evaluate(() => Object.fromEntries([...document.querySelectorAll("#numbers tbody tr")].map((row) => [row.querySelector("button").textContent, [...row.querySelectorAll("td")].map((it) => it.dataset.exact)])));
-const order = (page) => page.evaluate(() => [...document.querySelectorAll("#resources .name")].map((it) => it.textContent));
-const bothAnswered = (page) => page.waitForFunction(() => workbench.answers().ideal && workbench.answers().stack);
+export const numbers = (page) => page.evaluate(() => Object.fromEntries([...document.querySelectorAll("#numbers tbody tr")].map((row) => [row.querySelector("button").textContent, [...row.querySelectorAll("td")].map((it) => it.dataset.exact)])));
+export const order = (page) => page.evaluate(() => [...document.querySelectorAll("#resources .name")].map((it) => it.textContent));
+export const bothAnswered = (page) => page.waitForFunction(() => workbench.answers().ideal && workbench.answers().stack);
 
-async function handsWork(page, check) {
+export async function handsWork(page, check) {
   await bothAnswered(page);
   const before = await order(page);
   await page.locator("#resources li").last().locator(".handle").focus();
@@ -90,7 +94,7 @@ async function handsWork(page, check) {
   check("a drag gives a resource a smaller urgency", Object.keys(last).length === 2, JSON.stringify(last));
 }
 
-async function linkRestores(browser, page, check) {
+export async function linkRestores(browser, page, check) {
   await bothAnswered(page);
   const [link, values, list] = [page.url(), await numbers(page), await order(page)];
   const again = await openRoom(browser, link, {});
@@ -102,7 +106,7 @@ async function linkRestores(browser, page, check) {
   await Promise.all([again, hostile].map((it) => it.page.context().close()));
 }
 
-async function schemeFileRuns(page, check) {
+export async function schemeFileRuns(page, check) {
   await page.getByRole("button", { name: "Begin with an example" }).click();
   await page.getByRole("button", { name: "fonts-first", exact: true }).waitFor();
   check("a scheme file runs as it is typed", true);
@@ -117,13 +121,19 @@ async function schemeFileRuns(page, check) {
 // The page with most resources.
 const LARGE = "lighthouse-cnn";
 
+// With real keys: what a script fills in is no change for Firefox.
+async function choosePage(page, name) {
+  await page.locator("#page").selectText();
+  await page.keyboard.type(name);
+  await page.keyboard.press("Enter");
+}
+
 async function openPage(page, name) {
-  await page.fill("#page", name);
-  await page.locator("#page").press("Enter");
+  await choosePage(page, name);
   await page.waitForFunction((name) => workbench.answers().ideal?.rows[0].run.page === name, name);
 }
 
-async function slidersAnswer(page) {
+export async function slidersAnswer(page) {
   for (const name of ["case-study-1", LARGE]) {
     await openPage(page, name);
     await bothAnswered(page);
@@ -188,19 +198,56 @@ async function filmIsTheModel(page, check) {
   check("the film is as wide as the ribbons", ribbons.x === film.x && ribbons.width === film.width, JSON.stringify([ribbons, film]));
 }
 
-async function filesAreSaved(page, check) {
+// The Tab key reaches every control; of radio buttons with one name, one is enough.
+async function keysReachAll(page, check) {
+  await page.waitForFunction(() => document.querySelector("#answers pre") && !document.getElementById("answers").textContent.includes("by-hand"));
+  await page.evaluate(() => {
+    const name = (it) => (it.type === "radio" ? it.name : it.id || it.ariaLabel || it.textContent);
+    const controls = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")];
+    globalThis.unreached = new Set(controls.filter((it) => !it.disabled && it.checkVisibility()).map(name));
+    document.addEventListener("focusin", (event) => unreached.delete(name(event.target)));
+    document.activeElement.blur();
+  });
+  for (let step = 0; step < 300 && (await page.evaluate(() => unreached.size)); step++) await page.keyboard.press("Tab");
+  const left = await page.evaluate(() => [...unreached]);
+  check("the Tab key reaches every control", !left.length, left.slice(0, 5).join("; ") || undefined);
+}
+
+// Engine stack pushes what is to be pushed, and ideal says that it cannot.
+async function pushesAreByHand(page, check) {
+  await openPage(page, "case-study-1");
+  await bothAnswered(page);
+  await page.getByLabel("ahead of the document's text: /hero.jpg", { exact: true }).selectOption("push");
+  await page.getByRole("button", { name: "by hand", exact: true }).waitFor();
+  await bothAnswered(page);
+  const pushed = await page.evaluate(() => workbench.answers().stack.rows.at(-1).run.resources.filter((it) => it.pushed).map((it) => it.url));
+  check("a resource is pushed by hand", pushed.join() === "https://case-study-1.test/hero.jpg", pushed.join());
+  const words = await page.locator("#engines").textContent();
+  check("engine ideal says that it leaves pushes out", words.includes("push"), words);
+  await page.waitForFunction(() => document.querySelector("#answers")?.textContent.includes('push = ["/hero.jpg"]'));
+  await page.getByRole("button", { name: "As browsers ask", exact: true }).click();
+}
+
+// What a button saves.
+async function saved(page, button) {
+  const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  return readFileSync(await download.path());
+}
+
+export async function filesAreSaved(page, check, savedBy = saved) {
   await openPage(page, "case-study-1");
   await page.waitForFunction(() => document.querySelector("#answers pre")?.textContent.includes(" case-study-1 "));
-  const save = async (name) => {
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name, exact: true }).click()]);
-    return readFileSync(await download.path());
-  };
+  const save = (name) => savedBy(page, page.getByRole("button", { name, exact: true }));
   const svg = String(await save("Save the ribbons (SVG)"));
   check("the ribbons are saved as SVG", svg.startsWith("<svg") && svg.includes("rfc9218"), svg.slice(0, 60));
   for (const name of ["ribbons", "film"]) {
     const png = await save(`Save the ${name} (PNG)`);
     const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
     check(`the ${name} are saved as PNG`, png.subarray(1, 4).toString() === "PNG" && width > 2000 && height > 100, `${width} x ${height}`);
+  }
+  for (const name of ["ribbons", "film"]) {
+    const pdf = await save(`Save the ${name} (PDF)`);
+    check(`the ${name} are saved as PDF`, pdf.subarray(0, 5).toString() === "%PDF-" && pdf.length > 2000, pdf.length);
   }
   await bothAnswered(page);
   const csv = String(await save("Save the numbers (CSV)")).trim().split("\n");
@@ -252,6 +299,7 @@ async function studyWorks(browser, program, accessibility, check) {
     await page.waitForSelector("#picture svg");
     check("and to its orders", pages.includes(await page.inputValue("#page")));
     check("study: no errors, no requests elsewhere, no dialogs", !problems.length, problems[0]);
+    await studyIsOpened(browser, program, folder, check);
     const dark = await openRoom(browser, address, { colorScheme: "dark", viewport: { width: 390, height: 844 } }, "#pages tbody tr");
     await accessibility(dark.page, "study, dark, on a telephone");
     const overflow = await dark.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -261,14 +309,27 @@ async function studyWorks(browser, program, accessibility, check) {
   }
 }
 
-async function numbersAreThoseOfCompare(page, program, check) {
+// A program without a study shows one whose folder somebody chooses.
+async function studyIsOpened(browser, program, folder, check) {
+  const server = spawn(program, ["view"]);
+  try {
+    const address = await new Promise((done) => server.stdout.on("data", (data) => done(String(data).match(/http:\S+/)[0])));
+    const { page } = await openRoom(browser, `${address}study`, {}, "#problem:not([hidden])");
+    await page.setInputFiles("#folder", folder);
+    await page.waitForSelector("#pages tbody tr");
+    check("a study's folder is opened in the page", (await page.locator("#pages tbody tr").count()) === 7 && (await page.locator("#problem").isHidden()));
+  } finally {
+    server.kill();
+  }
+}
+
+export async function numbersAreThoseOfCompare(page, program, check, count = PAGES_COMPARED) {
   const pages = await page.evaluate(async () => (await (await fetch("choices")).json()).pages);
-  const step = Math.floor(pages.length / PAGES_COMPARED);
-  const chosen = pages.filter((_, place) => place % step === 0).slice(0, PAGES_COMPARED);
+  const step = Math.floor(pages.length / count);
+  const chosen = pages.filter((_, place) => place % step === 0).slice(0, count);
   const differ = [];
   for (const name of chosen) {
-    await page.fill("#page", name);
-    await page.locator("#page").press("Enter");
+    await choosePage(page, name);
     await page.waitForFunction((name) => workbench.answers().ideal?.rows[0].run.page === name && document.querySelector("#answers pre")?.textContent.includes(` ${name} `), name);
     const command = await page.locator("#answers pre").first().textContent();
     const study = JSON.parse(execFileSync(program, [...command.split(" ").slice(1), "--json"], { maxBuffer: 1 << 28 }));

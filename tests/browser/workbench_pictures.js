@@ -30,7 +30,7 @@ async function inRoom(args, ready, act) {
 // From the top of one element to the end of another.
 async function picture(page, name, first, last) {
   const [top, end] = await Promise.all([first, last].map((it) => page.locator(it).first().boundingBox()));
-  await page.screenshot({ path: join(folder, `workbench-${name}.png`), clip: { x: 0, y: top.y - 8, width: WIDTH, height: end.y + end.height - top.y + 16 } });
+  await page.screenshot({ path: join(folder, `workbench-${name}.png`), clip: { x: 0, y: top.y - 4, width: WIDTH, height: end.y + end.height - top.y + 8 } });
 }
 
 await inRoom([], "#picture svg", async (page) => {

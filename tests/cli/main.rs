@@ -43,6 +43,7 @@ mod typescript;
 mod watching;
 mod what_if;
 mod workbench;
+mod workbench_ways_in;
 
 use process::{only_line, stdout_of, utmost};
 use std::path::{Path, PathBuf};

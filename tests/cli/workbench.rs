@@ -7,20 +7,20 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 
 /// The body of an answer.
-fn body(answer: &str) -> &str {
+pub(crate) fn body(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").expect("a head and a body").1
 }
 
-fn ask(view: &Running, place: &str, question: &Value) -> Value {
+pub(crate) fn ask(view: &Running, place: &str, question: &Value) -> Value {
     let line = format!("POST /{place}");
     let answer = view.http_of_type(&line, &view.address, JSON, &question.to_string());
     serde_json::from_str(body(&answer)).unwrap_or_else(|error| panic!("{error}: {answer}"))
 }
 
-fn question(page: &str, engine: &str) -> Value {
+pub(crate) fn question(page: &str, engine: &str) -> Value {
     json!({
         "page": page, "network": "3g-lossy", "engine": engine, "metric": "byte_index", "seed": 3,
         "set": {"rtt_ms": "80", "rate": "3000000"}, "listed": {"send_buffer_bytes": "14000"},
@@ -89,6 +89,31 @@ fn the_numbers_with_a_scheme_file_a_hero_and_hints_are_those_of_compare_too() {
     asked["scheme_file"] = fs::read_to_string(file).expect("an example").into();
     let folder = assert_equal_to_compare(&view, &asked);
     assert!(folder.path().join("case-study-2-marked-by-hand.json").is_file());
+}
+
+#[test]
+fn pushes_and_early_hints_by_hand_are_those_of_compare_too() {
+    let view = Running::start(&["view"]);
+    let mut asked = question("case-study-1", "stack");
+    asked["listed"] = json!({});
+    asked["rows"][2]["by_hand"] = json!({"pushes": [3], "early_hints": [1]});
+    assert_equal_to_compare(&view, &asked);
+    let loaded = ask(&view, "load", &asked);
+    let pushed = |row: usize| {
+        let resources = loaded["rows"][row]["run"]["resources"].as_array().expect("resources");
+        let pushed = resources.iter().filter(|it| it["pushed"] == true);
+        pushed.map(|it| it["id"].as_u64().expect("an ID")).collect::<Vec<_>>()
+    };
+    assert_eq!([pushed(0), pushed(2)], [vec![], vec![3]]);
+    asked["engine"] = "ideal".into();
+    let left_out = &ask(&view, "load", &asked)["left_out"];
+    assert_eq!(left_out, &json!(["loss", "push and early hints by hand"]));
+    asked["rows"][2]["by_hand"] = json!({"pushes": [0]});
+    let answer = view.http_of_type("POST /load", &view.address, JSON, &asked.to_string());
+    assert!(
+        answer.contains("resources[0].announced: is for what the document leads to"),
+        "{answer}"
+    );
 }
 
 #[test]

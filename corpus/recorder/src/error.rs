@@ -18,6 +18,9 @@ pub enum RecordError {
     /// The browser is missing or failed.
     #[error("browser: {0}")]
     Browser(String),
+    /// The caller stopped the recording.
+    #[error("the recording was stopped")]
+    Stopped,
     /// The recording's own server failed.
     #[error("server: {0}")]
     Server(String),

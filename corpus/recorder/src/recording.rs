@@ -75,10 +75,11 @@ pub struct Judged {
     pub notes: Vec<String>,
 }
 
-/// Loads the page under all settings. Returns the captures and, on request, a picture (PNG).
+/// Loads the page under all settings. `progress` receives each step, and returns whether to go on. Returns the captures and, on request, a
+/// picture (PNG).
 pub fn capture(
     request: &Request,
-    progress: &dyn Fn(&str),
+    progress: &dyn Fn(&str) -> bool,
 ) -> Result<(Captures, Option<Vec<u8>>), RecordError> {
     let source = source(request, progress)?;
     let plan = Plan {
@@ -119,7 +120,7 @@ struct Served {
     assumptions: Vec<String>,
 }
 
-fn source(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, RecordError> {
+fn source(request: &Request, progress: &dyn Fn(&str) -> bool) -> Result<Served, RecordError> {
     let folder = Path::new(&request.source);
     if folder.is_dir() {
         let entry = rooted(request.entry.as_deref().unwrap_or_default());
@@ -151,13 +152,15 @@ fn files(root: &Path, entry: String) -> Result<Served, RecordError> {
     })
 }
 
-/// The page of a URL, from a mirror: its host answers once, then our server does.
-fn mirrored(request: &Request, progress: &dyn Fn(&str)) -> Result<Served, RecordError> {
+/// The page of a URL, from a mirror: its host answers once, then we do.
+fn mirrored(request: &Request, progress: &dyn Fn(&str) -> bool) -> Result<Served, RecordError> {
     if request.entry.is_some() {
         return Err(refused(&request.source, "names the document itself; leave out --entry"));
     }
     mirror::page_url(&request.source)?;
-    progress("mirroring the page");
+    if !progress("mirroring the page") {
+        return Err(RecordError::Stopped);
+    }
     let chromium = Chromium::for_mirroring(&request.trust)?;
     let mirror = Mirror::new(&request.source, &chromium.answers(&request.source)?)?;
     // IP addresses cannot be redirected, and this machine's names need no redirection.

@@ -104,11 +104,11 @@ pub struct Recording {
     pub screenshot: Option<Vec<u8>>,
 }
 
-/// Loads the page of a site as planned. Calls `progress` for each load.
+/// Loads the page of a site as planned. `progress` receives each load, and returns whether to go on.
 pub fn record(
     files: Arc<dyn Site>,
     plan: &Plan,
-    progress: &dyn Fn(&str),
+    progress: &dyn Fn(&str) -> bool,
 ) -> Result<Recording, RecordError> {
     let document = document(files.as_ref(), plan)?;
     let first = plan.settings.first().cloned();
@@ -123,7 +123,9 @@ pub fn record(
     load(&chromium, &site, &url, &plan.settings[0], false)?;
     for number in 0..plan.loads {
         for setting in &plan.settings {
-            progress(&format!("load {} of {}: {}", number + 1, plan.loads, setting.name));
+            if !progress(&format!("load {} of {}: {}", number + 1, plan.loads, setting.name)) {
+                return Err(RecordError::Stopped);
+            }
             let picture = plan.screenshot && recording.screenshot.is_none();
             let load = load(&chromium, &site, &url, setting, picture)?;
             recording.screenshot = recording.screenshot.or(load.screenshot);

@@ -1,4 +1,4 @@
-//! Changes to a page by hand, instead of by a search: priorities of responses, and preloads.
+//! What somebody changes of a page by hand, in place of a search: priorities of responses, preloads, early hints and pushes.
 
 use super::advice::line;
 use super::configuration::{PolicySite, route};
@@ -6,10 +6,10 @@ use super::{ByResource, ResourcePriority};
 use crate::bounds;
 use crate::export::{Advice, Document};
 use crate::network::Network;
-use crate::study::policy::{OF_SITE, hint_keys, quoted};
+use crate::study::policy::{OF_SITE, hint_keys, list_key, quoted};
 use crate::study::{Plan, RunRecord, StudyError, page_sha256};
 use corpus::Page;
-use corpus::page::{BrowserPriority, Event, Trigger};
+use corpus::page::{Announced, BrowserPriority, Event, Trigger};
 use push::Graph;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,11 @@ pub struct ByHand {
     pub priorities: BTreeMap<usize, BrowserPriority>,
     /// Resources that the first byte of the document preloads.
     pub preloads: BTreeSet<usize>,
-    /// Whether a resource is a hero image, which a recording may not state.
+    /// Resources that early hints name.
+    pub early_hints: BTreeSet<usize>,
+    /// Resources that are pushed with the document.
+    pub pushes: BTreeSet<usize>,
+    /// Whether a resource is a hero image: a fact that a recording can lack.
     pub heroes: BTreeMap<usize, bool>,
 }
 
@@ -47,7 +51,8 @@ impl ByHand {
     /// The page with these changes, under another name. Rejects resources that the page lacks, and values that a page cannot have.
     pub fn page(&self, page: &Page, name: &str) -> Result<Arc<Page>, StudyError> {
         let mut changed = Page { name: name.to_owned(), ..page.clone() };
-        let named = self.priorities.keys().chain(&self.preloads).chain(self.heroes.keys());
+        let sets = [&self.preloads, &self.early_hints, &self.pushes].into_iter().flatten();
+        let named = self.priorities.keys().chain(sets).chain(self.heroes.keys());
         if let Some(id) = named.max().filter(|it| **it >= page.resources.len()) {
             return Err(StudyError::Impossible(format!("{}: has no resource {id}", page.name)));
         }
@@ -59,6 +64,11 @@ impl ByHand {
                 Trigger { on: Event::Bytes, of: 0, byte: Some(0), ..Trigger::default() };
             changed.resources[*id].preload = true;
             changed.resources[*id].trigger = on_first_byte;
+        }
+        let hinted = self.early_hints.iter().map(|id| (id, Announced::EarlyHint));
+        let pushed = self.pushes.iter().map(|id| (id, Announced::Push));
+        for (id, how) in hinted.chain(pushed) {
+            changed.resources[*id].announced = Some(how);
         }
         for (id, is_hero) in &self.heroes {
             let resource = &mut changed.resources[*id];
@@ -75,14 +85,14 @@ impl ByHand {
     /// sentences.
     pub fn advice(&self, page: &Arc<Page>, loads: [&RunRecord; 2], found: Vec<String>) -> Advice {
         let lines = self.changed(page, loads).into_iter();
-        let links = self.links(page);
         let document = Document {
             host: http3::host(page.host(0)).to_owned(),
             path: page.resources.first().map_or("/", |it| &*it.url).to_owned(),
-            links,
-            early_hints: Vec::new(),
+            links: links(page, &self.preloads),
+            early_hints: links(page, &self.early_hints),
         };
-        let documents = if document.links.is_empty() { Vec::new() } else { vec![document] };
+        let is_nothing = document.links.is_empty() && document.early_hints.is_empty();
+        let documents = if is_nothing { Vec::new() } else { vec![document] };
         Advice { found, lines: lines.map(|it| line(page, &it)).collect(), documents }
     }
 
@@ -95,8 +105,11 @@ impl ByHand {
         why: &str,
     ) -> String {
         let found = ByResource::by_hand(page, self.changed(page, loads));
-        let hints = hint_keys(&self.links(page), &[]);
-        let route = route(&found, site.host_of(page), page, &hints, &mut BTreeSet::new());
+        let hints = hint_keys(&links(page, &self.preloads), &links(page, &self.early_hints));
+        let pushes: Vec<String> =
+            self.pushes.iter().map(|id| page.resources[*id].url.clone()).collect();
+        let keys = list_key("push", &pushes) + hints.as_str();
+        let route = route(&found, site.host_of(page), page, &keys, &mut BTreeSet::new());
         format!(
             "# {why}\n# Serve it with utmost serve --config FILE.\n\n[site]\n{}\nscheme = {}\nsignals = \"obey\"\n\n{route}",
             site.keys(),
@@ -118,18 +131,13 @@ impl ByHand {
         changed.sort_by(|one, other| other.later_ms.abs().total_cmp(&one.later_ms.abs()));
         changed
     }
+}
 
-    /// The `Link` values that preload.
-    fn links(&self, page: &Page) -> Vec<String> {
-        let graph = Graph::of_page(page);
-        let host = page.host(0);
-        let nodes = self.preloads.iter().filter_map(|id| {
-            let resource = &page.resources[*id];
-            let host = page.host(*id);
-            graph.nodes.iter().find(|it| it.path == resource.url && it.host == host)
-        });
-        nodes.map(|it| it.preload(host)).collect()
-    }
+/// The `Link` values that preload these resources.
+fn links(page: &Page, ids: &BTreeSet<usize>) -> Vec<String> {
+    let graph = Graph::of_page(page);
+    let nodes = ids.iter().filter_map(|id| graph.find(page.host(*id), &page.resources[*id].url));
+    nodes.map(|it| graph.nodes[it].preload(page.host(0))).collect()
 }
 
 fn complete_ms(run: &RunRecord, id: usize) -> Option<f64> {
@@ -216,6 +224,8 @@ mod tests {
         let by_hand = ByHand {
             priorities: [(last, priority)].into(),
             preloads: [last].into(),
+            early_hints: [last - 1].into(),
+            pushes: [last - 2].into(),
             ..ByHand::default()
         };
         let [now, then] = &loads();
@@ -226,6 +236,9 @@ mod tests {
         assert!(text.contains(&format!("<{path}>; rel=preload")), "{text}");
         let policy = by_hand.policy(&page, [now, then], &PolicySite::ToFillIn, "by hand");
         assert!(policy.contains("urgency = 1") && policy.contains("rel=preload"), "{policy}");
+        let [hinted, pushed] = [last - 1, last - 2].map(|it| &page.resources[it].url);
+        assert!(policy.contains(&format!("early_hints = [\"<{hinted}>")), "{policy}");
+        assert!(policy.contains(&format!("push = [\"{pushed}\"]")), "{policy}");
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("policy.toml");
         std::fs::write(&file, policy).expect("written");

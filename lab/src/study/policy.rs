@@ -13,7 +13,7 @@ use super::{Plan, StudyError};
 use crate::Contender;
 use crate::push_and_hints::PushAndHints;
 pub use configuration::{Configuration, page_argument};
-pub(crate) use configuration::{facts_key, hint_keys, pages_key, quoted};
+pub(crate) use configuration::{facts_key, hint_keys, list_key, pages_key, quoted};
 use server::SignalUse;
 pub use trial::choose;
 

@@ -53,9 +53,17 @@ impl Completions {
         timeline: &Timeline,
         belongs: impl Fn(&Transfer) -> bool,
     ) -> Result<Self, Unmeasured> {
+        Self::of_deliveries(timeline, &timeline.deliveries(), belongs)
+    }
+
+    /// The same with the deliveries of the timeline's transfers, which take time to find.
+    pub fn of_deliveries(
+        timeline: &Timeline,
+        deliveries: &[Delivery],
+        belongs: impl Fn(&Transfer) -> bool,
+    ) -> Result<Self, Unmeasured> {
         let start_us = timeline.start_us().ok_or(Unmeasured::EmptySet)?;
-        let deliveries = timeline.deliveries();
-        let transfers = timeline.transfers.iter().zip(&deliveries);
+        let transfers = timeline.transfers.iter().zip(deliveries);
         transfers
             .filter(|(transfer, _)| belongs(transfer))
             .map(|(transfer, delivery)| Completion::new(transfer, delivery, start_us))

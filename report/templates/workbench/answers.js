@@ -1,16 +1,17 @@
 // What one takes away: the command, lines for servers, the policy, files.
 
 import { ask } from "./ask.js";
-import { byId, copy, element, save } from "./elements.js";
+import { byId, copy, element, save, say } from "./elements.js";
 import { pictures } from "./picture.js";
-import { saveCsv, savePng, saveSvg } from "./take_away.js";
+import { saveCsv, savePdf, savePng, saveSvg } from "./take_away.js";
 
 let server = "nginx";
 
 // `rows`: what the table of numbers has, for a CSV file.
 export function showAnswers(answer, question, schemeFile, rows) {
   const { command, files, policy, exports } = answer;
-  const save_files = () => saveFiles(files, question, schemeFile).catch((error) => (byId("status").textContent = error.message));
+  const tell = (error) => say("status", error.message);
+  const save_files = () => saveFiles(files, question, schemeFile).catch(tell);
   const parts = [
     block("The same numbers on the command line", command, files.length && element("button", { type: "button", onclick: save_files }, `Save ${files.join(", ")} first`)),
   ];
@@ -19,11 +20,13 @@ export function showAnswers(answer, question, schemeFile, rows) {
     choice.value = server;
     parts.push(block("Lines to paste", exports.find((it) => it.name === server)?.text ?? "", choice));
   } else {
-    parts.push(element("p", { className: "muted" }, "Another server cannot run a scheme. Move a resource, or preload one: the lines for nginx, Caddy, h2o, Apache, Cloudflare and Fastly then stand here."));
+    parts.push(element("p", { className: "muted" }, "Other servers neither run a scheme nor push. Move a resource, or preload one: the lines for nginx, Caddy, h2o, Apache, Cloudflare and Fastly then stand here."));
   }
   parts.push(block("A policy for utmost serve --config", policy));
   const button = (text, onclick) => element("button", { type: "button", onclick }, text);
-  const ofPicture = pictures().flatMap(([name]) => [button(`Save the ${name} (SVG)`, () => saveSvg(name, svgOf(name))), button(`Save the ${name} (PNG)`, () => savePng(name, svgOf(name)))]);
+  /** @type {[string, (name: string, svg: SVGSVGElement) => any][]} */
+  const kinds = [["SVG", saveSvg], ["PNG", savePng], ["PDF", savePdf]];
+  const ofPicture = pictures().flatMap(([name]) => kinds.map(([kind, save]) => button(`Save the ${name} (${kind})`, () => Promise.resolve(save(name, svgOf(name))).catch(tell))));
   parts.push(element("h3", {}, "Files of what is on the screen"), element("div", { className: "bar" }, ...ofPicture, button("Save the numbers (CSV)", () => saveCsv("numbers", rows()))));
   byId("answers").replaceChildren(...parts);
 }

@@ -23,18 +23,27 @@ export class Refused extends Error {}
 
 /** @param {string} place @param {unknown} [body] @param {AbortSignal} [signal] @returns {Promise<any>} */
 export async function ask(place, body, signal) {
-  const options = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal };
-  return answerOf(await fetch(place, options));
+  const answer = body === undefined ? fetch(place) : send(place, "application/json", JSON.stringify(body), signal);
+  return (await accepted(await answer)).json();
 }
 
 export async function drop(file) {
-  const options = { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file };
-  return answerOf(await fetch(`drop?name=${encodeURIComponent(file.name)}`, options));
+  return (await accepted(await send(`drop?name=${encodeURIComponent(file.name)}`, "application/octet-stream", file))).json();
 }
 
-async function answerOf(answer) {
+// A picture as a PDF file.
+/** @param {string} svg */
+export async function pdfOf(svg) {
+  return (await accepted(await send("pdf", "image/svg+xml", svg))).blob();
+}
+
+/** @param {string} place @param {string} type @param {BodyInit} body @param {AbortSignal} [signal] */
+const send = (place, type, body, signal) => fetch(place, { method: "POST", headers: { "content-type": type }, body, signal });
+
+/** @param {Response} answer */
+async function accepted(answer) {
   if (!answer.ok) throw new Refused((await answer.text()).trim());
-  return answer.json();
+  return answer;
 }
 
 // Asks one question at a time. Of those that come meanwhile, only the last is asked.

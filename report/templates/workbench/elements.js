@@ -21,9 +21,10 @@ export function say(id, text) {
   if (place.hasAttribute("hidden") || place.classList.contains("problem")) place.hidden = !text;
 }
 
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
 /** @param {number | null} [value] */
-export const milliseconds = (value) =>
-  value === null || value === undefined ? "–" : value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
+export const milliseconds = (value) => (value === null || value === undefined ? "–" : value < 10 ? value.toFixed(1) : whole.format(Math.round(value)));
 
 /** @param {number} count */
 export function bytes(count) {

@@ -4,6 +4,7 @@ import { Asker, Refused, ask, drop, nameIn, question } from "./ask.js";
 import { showAnswers } from "./answers.js";
 import { makeControls, makeSchemes } from "./controls.js";
 import { byId, copy, element, say } from "./elements.js";
+import { longTask } from "./long_task.js";
 import { agreement, numberRows, showFilm, showNumbers, showPicture } from "./picture.js";
 import { Resources } from "./resources.js";
 import { State } from "./state.js";
@@ -14,9 +15,6 @@ import { State } from "./state.js";
 const FILE_BYTES_MOST = 64 * 2 ** 20;
 
 const STACK_AFTER_MS = 150;
-
-// How often a search says how far it is.
-const PROGRESS_MS = 200;
 
 const EXAMPLE = `[scheme]
 name = "fonts-first"
@@ -35,7 +33,7 @@ rank = 1
 rank = 2
 `;
 
-/** @type {{pages: string[], dropped: string[], metrics: Metric[], networks: {name: string, rate: number, rtt_ms: number, is_lossy: boolean}[], schemes: {name: string, about: string}[], push: string[], cc: string[], servers: string[]}} */
+/** @type {{pages: string[], dropped: string[], metrics: Metric[], networks: {name: string, rate: number, rtt_ms: number, is_lossy: boolean}[], schemes: {name: string, about: string}[], push: string[], cc: string[], records: boolean}} */
 const choices = await ask("choices");
 const state = new State(render);
 const resources = new Resources(byId("resources"), state);
@@ -55,7 +53,6 @@ let listing;
 let stacking;
 let stackAsked;
 let takenOf;
-let searching = null;
 
 // Shows the state, and asks for what follows from it.
 function render() {
@@ -192,45 +189,47 @@ async function take(file) {
   if (file.size > FILE_BYTES_MOST) return say("problem", `${file.name}: over 64 MiB; give a smaller one, or name it on the command line.`);
   say("status", `Reading ${file.name}…`);
   try {
-    const { name } = await drop(file);
-    known = null;
-    addPage(name);
-    state.change({ page: name, byHand: null, heroes: {}, now: { scheme: state.now.now.scheme, byHand: null } });
+    openDropped((await drop(file)).name);
   } catch (error) {
     say("problem", error.message);
     say("status", "");
   }
 }
 
-// The order by hand becomes what a search on engine ideal finds. A second press stops it.
-async function search() {
-  if (searching) return searching.abort();
-  searching = new AbortController();
-  byId("search").textContent = "Stop";
-  say("status", "Searching on engine ideal…");
-  let tried = 0;
-  const progress = setInterval(async () => {
-    tried = await ask("tried").catch(() => tried);
-    if (searching) say("status", `Searching on engine ideal: ${tried} orders tried.`);
-  }, PROGRESS_MS);
-  try {
-    const { priorities, preloads } = await ask("search", question({ ...state.now, byHand: null }, "ideal"), searching.signal);
+// The program has another page, by the name of an earlier one or by a new one.
+function openDropped(name) {
+  known = null;
+  addPage(name);
+  choosePage(name);
+}
+
+const choosePage = (name) => state.change({ page: name, byHand: null, heroes: {}, now: { scheme: state.now.now.scheme, byHand: null } });
+
+// The order by hand becomes what a search on engine ideal finds.
+const search = () =>
+  longTask("search", "Searching on engine ideal", "0 orders", async (signal) => {
+    const { priorities, preloads } = await ask("search", question({ ...state.now, byHand: null }, "ideal"), signal);
     const lines = Object.keys(priorities).length;
-    say("status", lines ? `Found ${lines} ${lines === 1 ? "priority" : "priorities"} on engine ideal.` : "Found nothing that gains 1 %: browsers ask well for this page.");
-    if (lines) state.change({ byHand: { priorities, preloads } });
-  } catch (error) {
-    say("status", error.name === "AbortError" ? `Stopped after ${tried} orders. Nothing is changed.` : error.message);
-  }
-  clearInterval(progress);
-  searching = null;
-  byId("search").textContent = "Find the best order";
+    if (!lines) return "Found nothing that gains 1 %: browsers ask well for this page.";
+    state.change({ byHand: { priorities, preloads } });
+    return `Found ${lines} ${lines === 1 ? "priority" : "priorities"} on engine ideal.`;
+  });
+
+// The program loads the page of a URL in Chromium.
+function record() {
+  const url = byId("url").value.trim();
+  longTask("record", `Recording ${url}`, "starting Chromium", async (signal) => {
+    const { name } = await ask("record", { url }, signal);
+    openDropped(name);
+    return `Recorded ${name}.`;
+  });
 }
 
 const addPage = (name) => byId("pages").append(new Option(name, name));
 
 function begin() {
   [...choices.dropped, ...choices.pages].forEach(addPage);
-  byId("page").addEventListener("change", (event) => state.change({ page: event.target.value.trim(), byHand: null, heroes: {}, now: { scheme: state.now.now.scheme, byHand: null } }));
+  byId("page").addEventListener("change", (event) => choosePage(event.target.value.trim()));
   byId("file").addEventListener("change", (event) => {
     take(event.target.files[0]);
     // The same file can be chosen again.
@@ -245,6 +244,9 @@ function begin() {
   byId("redo").addEventListener("click", () => state.redo());
   byId("link").addEventListener("click", () => copy(location.href));
   byId("search").addEventListener("click", search);
+  byId("recorder").hidden = !choices.records;
+  byId("record").addEventListener("click", record);
+  byId("url").addEventListener("keydown", (event) => event.key === "Enter" && record());
   byId("reset").addEventListener("click", () => state.change({ byHand: null }));
   byId("lock").addEventListener("click", () => state.change({ now: { scheme: "rfc9218", byHand: state.now.byHand } }));
   byId("scheme-file").addEventListener("input", (event) => typed(event.target.value));

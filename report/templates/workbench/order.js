@@ -1,6 +1,6 @@
 // The order in which a server sends by RFC 9218, and the smallest change that moves one resource in it.
 
-/** @import { ByHand, Priority, Resource } from "./types" */
+/** @import { Ahead, ByHand, Priority, Resource } from "./types" */
 
 const URGENCY_MOST = 7;
 
@@ -42,14 +42,25 @@ export function moved(resource, other, isAfter, byHand, requestedMs) {
 export function withPriority(byHand, resource, priority) {
   const priorities = { ...byHand?.priorities, [resource.id]: priority };
   if (priority.urgency === resource.urgency && priority.incremental === resource.incremental) delete priorities[resource.id];
-  return orNothing({ priorities, preloads: byHand?.preloads ?? [] });
+  return orNothing({ ...byHand, priorities });
 }
 
-/** @param {ByHand} byHand @param {Resource} resource @param {boolean} isPreloaded @returns {ByHand} */
-export function withPreload(byHand, resource, isPreloaded) {
-  const others = (byHand?.preloads ?? []).filter((it) => it !== resource.id);
-  const preloads = isPreloaded ? [...others, resource.id].sort((one, other) => one - other) : others;
-  return orNothing({ priorities: byHand?.priorities ?? {}, preloads });
+/** @type {Ahead[]} */
+const AHEAD = ["preloads", "early_hints", "pushes"];
+
+// How a resource goes ahead by hand; empty: it does not.
+/** @param {ByHand} byHand @param {Resource} resource @returns {Ahead | ""} */
+export const aheadOf = (byHand, resource) => AHEAD.find((it) => byHand?.[it]?.includes(resource.id)) ?? "";
+
+/** @param {ByHand} byHand @param {Resource} resource @param {Ahead | ""} ahead @returns {ByHand} */
+export function withAhead(byHand, resource, ahead) {
+  const changed = { priorities: {}, ...byHand };
+  for (const way of AHEAD) {
+    const others = (byHand?.[way] ?? []).filter((it) => it !== resource.id);
+    changed[way] = way === ahead ? [...others, resource.id].sort((one, other) => one - other) : others;
+  }
+  return orNothing(changed);
 }
 
-const orNothing = (byHand) => (Object.keys(byHand.priorities).length || byHand.preloads.length ? byHand : null);
+/** @param {ByHand} byHand @returns {ByHand} */
+const orNothing = (byHand) => (Object.keys(byHand.priorities).length || AHEAD.some((it) => byHand[it]?.length) ? byHand : null);

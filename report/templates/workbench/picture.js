@@ -12,7 +12,7 @@ const COLUMNS = ["first_render", "hero_render", "speed_index", "byte_index", "lo
 /** @param {Answer} answer */
 export function showPicture(answer) {
   const drawn = new DOMParser().parseFromString(answer.svg, "image/svg+xml").documentElement;
-  byId("picture").replaceChildren(document.importNode(drawn, true));
+  byId("picture").replaceChildren(document.adoptNode(drawn));
   say("caption", answer.caption);
 }
 

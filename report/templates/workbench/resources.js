@@ -1,7 +1,7 @@
 // The list of resources in the order of their priorities: handles to move them, their priorities, and when each came.
 
 import { bytes, element, milliseconds, say } from "./elements.js";
-import { inOrder, moved, priorityOf, withPreload, withPriority } from "./order.js";
+import { aheadOf, inOrder, moved, priorityOf, withAhead, withPriority } from "./order.js";
 
 /** @import { Resource, Run } from "./types" */
 /** @import { State } from "./state.js" */
@@ -38,15 +38,16 @@ export class Resources {
     const urgency = input("number", "urgency", () => this.prioritize(resource, { urgency: Math.min(7, Math.max(0, Math.trunc(Number(urgency.value)) || 0)) }));
     Object.assign(urgency, { min: 0, max: 7 });
     const incremental = input("checkbox", "incremental", () => this.prioritize(resource, { incremental: incremental.checked }));
-    const preload = input("checkbox", "preload", () => this.state.change({ byHand: withPreload(this.state.now.byHand, resource, preload.checked) }));
+    const choose = () => this.state.change({ byHand: withAhead(this.state.now.byHand, resource, ahead.value) });
+    const ahead = element("select", { onchange: choose, "aria-label": `ahead of the document's text: ${resource.url}` }, ...waysAhead(resource, this.resources[0]));
     const hero = input("checkbox", "hero", () => this.mark(resource, hero.checked));
     const boxes = element("span", { className: "boxes" },
-      element("label", {}, "u ", urgency), element("label", {}, incremental, "inc"), element("label", {}, preload, "preload"), element("label", {}, hero, "hero"));
+      element("label", {}, "u ", urgency), element("label", {}, incremental, "inc"), ahead, element("label", {}, hero, "hero"));
     const bars = ["ghost", "wait", "come"].map((it) => element("i", { className: it }));
     const track = element("div", { className: "track", role: "img" }, ...bars);
     const item = element("li", {}, handle, element("div", { className: "who" }, name, " ", facts), boxes, track);
     item.dataset.id = resource.id;
-    return { resource, item, handle, urgency, incremental, preload, hero, track, bars };
+    return { resource, item, handle, urgency, incremental, ahead, hero, track, bars };
   }
 
   // The resources, with the heroes that were marked.
@@ -68,11 +69,11 @@ export class Resources {
       const { urgency, incremental } = priorityOf(resource, byHand);
       row.urgency.value = urgency;
       row.incremental.checked = incremental;
-      row.preload.checked = resource.preload || (byHand?.preloads.includes(resource.id) ?? false);
-      row.preload.disabled = resource.preload || resource.id === 0;
+      row.ahead.value = aheadOf(byHand, resource);
+      row.ahead.disabled = resource.id === 0;
       row.hero.checked = heroes[resource.id] ?? resource.hero;
       row.hero.disabled = resource.kind !== "image";
-      row.item.classList.toggle("changed", Boolean(byHand?.priorities[resource.id]) || (byHand?.preloads.includes(resource.id) ?? false));
+      row.item.classList.toggle("changed", Boolean(byHand?.priorities[resource.id] || row.ahead.value));
       label(row.handle, `Move ${resource.url}: place ${place + 1} of ${this.order.length}, urgency ${urgency}. Arrow up and down move it.`);
       drawBars(row, ofShown.get(resource.id), ofNow.get(resource.id), most);
     }
@@ -140,6 +141,14 @@ export class Resources {
   placeOf(item) {
     return this.order.findIndex((it) => it.id === Number(item.dataset.id));
   }
+}
+
+// Ways in which a resource can go ahead. A host pushes only what is its own.
+/** @param {Resource} resource @param {Resource} document */
+function waysAhead(resource, document) {
+  const ways = [[resource.preload ? "preloaded" : "as named", ""], ["preload", "preloads"], ["early hint", "early_hints"], ["push", "pushes"]];
+  const can = { preloads: !resource.preload, pushes: resource.host === document.host };
+  return ways.filter(([, way]) => can[way] ?? true).map(([text, way]) => new Option(text, way));
 }
 
 function atTheEnd(resource, other, isAfter) {

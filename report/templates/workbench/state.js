@@ -81,7 +81,8 @@ export class State {
   }
 
   tell() {
-    history.replaceState(null, "", toHash(this.now));
+    // Browsers take milliseconds for it: while a slider moves, the address waits.
+    if (!this.isPassing()) history.replaceState(null, "", toHash(this.now));
     this.changed();
   }
 }
@@ -110,4 +111,4 @@ export function fromHash(hash) {
   }
 }
 
-const isByHand = (said) => said === null || (typeof said.priorities === "object" && said.priorities !== null && Array.isArray(said.preloads));
+const isByHand = (said) => said === null || (typeof said.priorities === "object" && said.priorities !== null && [said.preloads, said.early_hints, said.pushes].every((it) => it === undefined || Array.isArray(it)));

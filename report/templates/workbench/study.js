@@ -2,6 +2,7 @@
 
 import { Refused, ask } from "./ask.js";
 import { byId, copy, element, milliseconds, say } from "./elements.js";
+import { chosen, dropped } from "./study_folder.js";
 import { saveCsv } from "./take_away.js";
 
 /** @import { Load, Run, Studied } from "./types" */
@@ -173,6 +174,30 @@ function saveTable() {
   saveCsv("study", [["page", `ratio_${answer.scheme}_over_${answer.baseline}`, ...schemeColumns().map((it) => `${it}_${answer.metric}_ms`)], ...rows]);
 }
 
+// Opens a study in place of the one before. `files`: the texts of its files by name.
+/** @param {Promise<Record<string, string>>} files */
+async function take(files) {
+  try {
+    await ask("study", await files);
+  } catch (error) {
+    return say("problem", error.message);
+  }
+  change({ ...DEFAULTS });
+  byId("filter").value = "";
+  byId("loads-room").hidden = true;
+  load();
+}
+
+byId("folder").addEventListener("change", (event) => {
+  take(chosen(event.target.files));
+  // The same folder can be chosen again.
+  event.target.value = "";
+});
+document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  take(dropped(event.dataTransfer));
+});
 for (const name of ["scheme", "baseline", "metric"]) {
   byId(name).addEventListener("change", (event) => {
     const before = now;

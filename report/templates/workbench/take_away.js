@@ -1,5 +1,6 @@
-// Files of what is on the screen: pictures as SVG and PNG, numbers as CSV.
+// Files of what is on the screen: pictures as SVG, PNG and PDF, numbers as CSV.
 
+import { pdfOf } from "./ask.js";
 import { save } from "./elements.js";
 
 // Pixels of a PNG for each unit of its picture.
@@ -29,6 +30,10 @@ export async function savePng(name, svg) {
   context.drawImage(picture, 0, 0, canvas.width, canvas.height);
   save(`${name}.png`, await new Promise((done) => canvas.toBlob(done, "image/png")), "image/png");
 }
+
+// The program writes the file, because browsers cannot.
+/** @param {string} name @param {SVGSVGElement} svg */
+export const savePdf = async (name, svg) => save(`${name}.pdf`, await pdfOf(svgText(svg)), "application/pdf");
 
 // Rows as text. A cell that begins like a formula gets a `'` in front, so that no spreadsheet computes it.
 /** @typedef {string | number | null | undefined} Cell */

@@ -41,8 +41,11 @@ export type Resource = {
 
 export type Priority = { urgency: number; incremental: boolean };
 
+/** How a resource goes ahead of the moment at which the document names it. */
+export type Ahead = "preloads" | "early_hints" | "pushes";
+
 /** What was changed by hand; null: nothing. */
-export type ByHand = { priorities: Record<number, Priority>; preloads: number[] } | null;
+export type ByHand = ({ priorities: Record<number, Priority> } & Partial<Record<Ahead, number[]>>) | null;
 
 /** All that the page shows follows from it. */
 export type Now = {

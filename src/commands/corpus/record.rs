@@ -114,8 +114,7 @@ fn record(arguments: &Arguments) -> Result<Captures, Failure> {
         judged: true,
         screenshot: arguments.screenshot.is_some(),
     };
-    let (captures, picture) =
-        recording::capture(&request, &|it| eprintln!("{it}")).map_err(failure)?;
+    let (captures, picture) = recording::capture(&request, &output::step).map_err(failure)?;
     if let Some(file) = &arguments.captures {
         let text = serde_json::to_string(&captures).map_err(Failure::elsewhere)?;
         outputs::write(file, Kind::Captures, text.as_bytes())?;

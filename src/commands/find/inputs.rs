@@ -85,7 +85,7 @@ impl Inputs<'_> {
     fn pages(&self, argument: &str) -> Result<Asked, Failure> {
         let file = Path::new(argument);
         if argument.contains("://") || file.is_dir() || is_document(file) {
-            return loaded_in_browser(argument, self.browser, self.root);
+            return loaded_in_browser(argument, self.browser, self.root, &output::step);
         }
         if !file.is_file() {
             return not_a_file(argument, file).map(Asked::from);
@@ -147,6 +147,18 @@ pub(crate) fn page_of_file(file: &Path) -> Result<Page, Failure> {
     let mut page = Page { name: name_of(file), ..derived.page.as_ref().clone() };
     page.source.assumptions = derived.assumptions;
     Ok(page)
+}
+
+/// The page of a URL, as Chromium on this machine loads it. `progress` receives each step, and returns whether to go on.
+pub(crate) fn page_of_url(url: &str, progress: &dyn Fn(&str) -> bool) -> Result<Page, Failure> {
+    let parsed = url::Url::parse(url).ok();
+    if !parsed.is_some_and(|it| matches!(it.scheme(), "http" | "https")) {
+        return Err(Failure::BadInput(format!(
+            "{url:?} is not an address; name an http or https URL"
+        )));
+    }
+    let once = Browser { loads: 1, ca: None, http3: false };
+    Ok(loaded_in_browser(url, &once, None, progress)?.pages.swap_remove(0))
 }
 
 /// The page of a page file or a recording. `None`: the file is a log.
@@ -250,7 +262,12 @@ fn recording(file: &Path, not_a_page: &PageError) -> Result<Page, Failure> {
 
 /// Without the recorder nothing is loaded.
 #[cfg(not(feature = "record"))]
-fn loaded_in_browser(source: &str, _: &Browser, _: Option<&Path>) -> Result<Asked, Failure> {
+fn loaded_in_browser(
+    source: &str,
+    _: &Browser,
+    _: Option<&Path>,
+    _: &dyn Fn(&str) -> bool,
+) -> Result<Asked, Failure> {
     Err(Failure::BadInput(format!(
         "{source}: this program was built without its recorder (feature `record`); name a HAR file of the page"
     )))
@@ -262,12 +279,12 @@ fn loaded_in_browser(
     source: &str,
     browser: &Browser,
     root: Option<&Path>,
+    progress: &dyn Fn(&str) -> bool,
 ) -> Result<Asked, Failure> {
     use super::super::corpus::failure;
     use recorder::recording::{capture, page as derived};
 
-    let (captures, _) =
-        capture(&request(source, browser, root)?, &|it| eprintln!("{it}")).map_err(failure)?;
+    let (captures, _) = capture(&request(source, browser, root)?, progress).map_err(failure)?;
     let name = page_name(source, root);
     let judged = derived(&captures, &name, "unknown").map_err(failure)?;
     let mut page = judged.page;

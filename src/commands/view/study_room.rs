@@ -2,13 +2,16 @@
 
 use super::parameters;
 use crate::commands::compare::failure;
+use crate::limits::{DROPPED_LOADS_MAX, VIEW_FILES_MAX};
 use ::serve::Failure;
 use lab::Contender;
+use lab::network::Network;
 use lab::study::record::{finished, is_study};
 use lab::study::{Plan, RunRecord, Study, answers, conditions, missing, page_dots, title};
 use qlog_tools::metrics::{self, METRICS, Set};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The study's folder, if there is one, and the study that was read from it.
@@ -112,7 +115,27 @@ impl StudyRoom {
         Ok(json!(runs.collect::<Vec<_>>()).to_string())
     }
 
-    /// Reads the study, unless it has been read.
+    /// Shows a study that was dropped on the page, in place of the one before. `files`: the texts of its files by their names, as JSON.
+    pub(super) fn take(&self, files: &[u8]) -> Result<String, Failure> {
+        let files: BTreeMap<String, String> = serde_json::from_slice(files)
+            .map_err(|error| Failure::BadInput(format!("the study: {error}")))?;
+        let folder = tempfile::tempdir().map_err(Failure::elsewhere)?;
+        for (name, text) in files.iter().take(VIEW_FILES_MAX) {
+            write_below(folder.path(), name, text)?;
+        }
+        if !is_study(folder.path()) {
+            let cause = "this is not a study: drop the whole folder that utmost compare --out wrote, with manifest.json and runs.jsonl";
+            return Err(Failure::BadInput(cause.to_owned()));
+        }
+        check_manifest(files.get("manifest.json").map_or("", String::as_str))?;
+        let place = format!("{}/", folder.path().display());
+        let read = finished(folder.path()).map_err(failure);
+        let read = read.map_err(|it| Failure::BadInput(it.to_string().replace(&place, "")))?;
+        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+        Ok("null".to_owned())
+    }
+
+    /// Reads the study, if it was not read yet.
     fn read(&self) -> Result<MutexGuard<'_, Option<ReadStudy>>, Failure> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let (None, Some(folder)) = (&*read, &self.folder) {
@@ -122,9 +145,43 @@ impl StudyRoom {
     }
 }
 
+/// Writes a file that a study has: beside its manifest, or in a folder there.
+fn write_below(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    let parts: Vec<Component<'_>> = Path::new(name).components().collect();
+    if parts.len() > 2 || !parts.iter().all(|it| matches!(it, Component::Normal(_))) {
+        return Err(Failure::BadInput(format!("{name:?}: a study has no such file")));
+    }
+    let file = folder.join(name);
+    let made = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+    made.and_then(|()| std::fs::write(&file, text)).map_err(Failure::elsewhere)
+}
+
+/// Keys of a manifest whose lists are not multiplied with each other.
+const NOT_MULTIPLIED: [&str; 2] = ["argv", "initial_window_packets"];
+
+/// Refuses a manifest that would have other files of this machine read, because a network can be named by its file, and one of more loads
+/// than memory can hold.
+fn check_manifest(manifest: &str) -> Result<(), Failure> {
+    let said: Value = serde_json::from_str(manifest).unwrap_or_default();
+    let lists = said.as_object().into_iter().flatten();
+    let lists = lists.filter(|(key, _)| !NOT_MULTIPLIED.contains(&&***key));
+    let counts = lists.filter_map(|(_, it)| Some(it.as_array()?.len().max(1)));
+    if counts.fold(1, usize::saturating_mul) > DROPPED_LOADS_MAX {
+        let cause = format!("the study plans over {DROPPED_LOADS_MAX} loads; use utmost view DIR");
+        return Err(Failure::BadInput(cause));
+    }
+    let networks = said["networks"].as_array().into_iter().flatten();
+    let mut names = networks.filter_map(|it| it["name"].as_str());
+    match names.find(|it| !Network::names().contains(it)) {
+        None => Ok(()),
+        Some(own) => Err(Failure::BadInput(format!(
+            "the study has a network of a file, {own:?}; open it with utmost view DIR"
+        ))),
+    }
+}
+
 fn no_study() -> Failure {
     Failure::BadInput(
-        "no study is open; begin with: utmost view DIR, where DIR is a folder of utmost compare --out"
-            .to_owned(),
+        "no study is open: drop the folder that utmost compare --out wrote, or begin with utmost view DIR".to_owned(),
     )
 }

@@ -2,25 +2,25 @@
 
 mod answers;
 mod loads;
+mod long_tasks;
 mod question;
 mod sentences;
 
 use super::dropped_pages::{self, DroppedPages};
 use super::server::Answer;
-use super::{answer_with, document, parameters, refuse, upload};
-use crate::commands::compare::failure;
+use super::{answer_with, document, has_type, parameters, refuse, upload};
 use crate::limits::{
-    PAGE_UPLOAD_BYTES_MAX, QUESTION_BYTES_MAX, VIEW_THREADS, WORKBENCH_LOADS, WORKBENCH_SEARCH_MAX,
+    PAGE_UPLOAD_BYTES_MAX, QUESTION_BYTES_MAX, VIEW_THREADS, WORKBENCH_LOADS, WORKBENCH_RECORDING,
 };
 use crate::values::CONGESTION_CONTROLS;
+use ::corpus::Page;
 use ::serve::Failure;
 use figures::axis::Axis;
 use figures::number_texts::{milliseconds_text, or_dash, ratio_number};
+use figures::png::{About, Rasterizer};
 use figures::{Drawing, Mark, RibbonRow, Ribbons, Sheet};
 use hyper::body::Incoming;
 use hyper::{Method, Request};
-use lab::export::SERVERS;
-use lab::finder::ByHand;
 use lab::network::Network;
 use lab::study::RunRecord;
 use lab::{Load, bounds, figure_resources};
@@ -32,8 +32,9 @@ use schedulers::{Needs, REGISTRY};
 use sentences::LoadedOrder;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -45,8 +46,10 @@ pub(super) struct Workbench {
     kept: Mutex<KeptLoads>,
     /// The questions that are answered at the same time; further ones wait.
     places: Semaphore,
-    /// Orders that the current search has tried.
-    tried: AtomicUsize,
+    /// A page that is being recorded: one at a time.
+    recording: Semaphore,
+    /// How far the last of the long tasks is, in words.
+    progress: Mutex<String>,
 }
 
 impl Workbench {
@@ -55,8 +58,25 @@ impl Workbench {
             dropped: RwLock::default(),
             kept: Mutex::default(),
             places: Semaphore::new(VIEW_THREADS),
-            tried: AtomicUsize::new(0),
+            recording: Semaphore::new(1),
+            progress: Mutex::default(),
         }
+    }
+
+    fn say(&self, progress: String) {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+    }
+
+    fn progress(&self) -> String {
+        json!(*self.progress.lock().unwrap_or_else(PoisonError::into_inner)).to_string()
+    }
+
+    /// Keeps a page, and answers with its name.
+    fn keep(&self, page: Page) -> Result<String, Failure> {
+        // A page of this name can have been another one.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let name = self.dropped.write().unwrap_or_else(PoisonError::into_inner).add(page)?;
+        Ok(json!({ "name": name }).to_string())
     }
 }
 
@@ -67,41 +87,47 @@ pub(super) async fn answer(
     request: Request<Incoming>,
 ) -> Answer {
     let name = || parameters(request.uri().query().unwrap_or_default(), "name").pop();
-    let has_type = |wanted| request.headers().get("content-type").is_some_and(|it| it == wanted);
     match (request.method(), place) {
         (&Method::GET, "choices") => document(Ok(choices(room).to_string())),
-        (&Method::GET, "tried") => document(Ok(room.tried.load(Ordering::Relaxed).to_string())),
+        (&Method::GET, "progress") => document(Ok(room.progress())),
         (&Method::GET, "page") => {
             let name = name().unwrap_or_default();
-            computed(room, move |room, _| resources(room, &name)).await
+            computed(room, LOADS, move |room, _| document(resources(room, &name))).await
         }
         (&Method::GET, place) => match report::workbench::file(place) {
             Some((mime, text)) => answer_with(200, mime, text.as_bytes().to_vec()),
             None => refuse(404, "nothing here"),
         },
-        // Only a script of this page can set these content types; another site's form cannot.
-        (&Method::POST, "drop") if has_type("application/octet-stream") => {
+        // Only a script of this page can set the types of what it sends; a form elsewhere cannot.
+        (&Method::POST, "drop") if has_type(&request, "application/octet-stream") => {
             let name = upload::name_of(name());
-            match upload::take(request.into_body(), &name, PAGE_UPLOAD_BYTES_MAX).await {
-                Ok(bytes) => computed(room, move |room, _| drop_page(room, &name, &bytes)).await,
-                Err(failure) => refuse(413, &failure.to_string()),
-            }
+            with_body(room, request, PAGE_UPLOAD_BYTES_MAX, LOADS, move |room, bytes, _| {
+                document(dropped_pages::read(&name, bytes).and_then(|it| room.keep(it)))
+            })
+            .await
         }
-        (&Method::POST, "load" | "answers" | "file" | "search") if has_type("application/json") => {
+        (&Method::POST, "pdf") if has_type(&request, "image/svg+xml") => {
+            with_body(room, request, PAGE_UPLOAD_BYTES_MAX, LOADS, |_, svg, _| pdf(svg)).await
+        }
+        (&Method::POST, "record") if has_type(&request, "application/json") => {
+            with_body(room, request, QUESTION_BYTES_MAX, RECORDING, |room, body, ended| {
+                document(long_tasks::record(room, body, ended))
+            })
+            .await
+        }
+        (&Method::POST, "load" | "answers" | "file" | "search")
+            if has_type(&request, "application/json") =>
+        {
             let respond = match place {
                 "load" => load,
                 "answers" => answers::answers,
-                "search" => search,
+                "search" => long_tasks::search,
                 _ => answers::file,
             };
-            let body = upload::take(request.into_body(), "the question", QUESTION_BYTES_MAX);
-            match body.await {
-                Ok(body) => {
-                    computed(room, move |room, ended| respond(room, &asked(room, &body)?, ended))
-                        .await
-                }
-                Err(failure) => refuse(413, &failure.to_string()),
-            }
+            with_body(room, request, QUESTION_BYTES_MAX, LOADS, move |room, body, ended| {
+                document(asked(room, body).and_then(|it| respond(room, &it, ended)))
+            })
+            .await
         }
         _ => refuse(404, "nothing here"),
     }
@@ -116,28 +142,43 @@ impl Drop for Ended {
     }
 }
 
-/// Computes a slow answer on its own thread. Its loads end at the deadline, or when the browser disconnects.
+/// How long an answer may take, and what to do instead if that is not enough.
+type Patience = (Duration, &'static str);
+
+const LOADS: Patience = (WORKBENCH_LOADS, "choose fewer schemes, or use utmost compare");
+const RECORDING: Patience = (WORKBENCH_RECORDING, "use utmost corpus record");
+
+/// The answer to a body of at most `most` bytes.
+async fn with_body(
+    room: &Arc<Workbench>,
+    request: Request<Incoming>,
+    most: usize,
+    patience: Patience,
+    compute: impl FnOnce(&Workbench, &[u8], &AtomicBool) -> Answer + Send + 'static,
+) -> Answer {
+    let name = parameters(request.uri().query().unwrap_or_default(), "name").pop();
+    let name = name.map_or("the question".to_owned(), |it| upload::name_of(Some(it)));
+    match upload::take(request.into_body(), &name, most).await {
+        Ok(body) => computed(room, patience, move |room, ended| compute(room, &body, ended)).await,
+        Err(failure) => refuse(413, &failure.to_string()),
+    }
+}
+
+/// An answer that takes time, on a thread of its own. Its loads end when their time is up, or when the browser went away.
 async fn computed(
     room: &Arc<Workbench>,
-    compute: impl FnOnce(&Workbench, &AtomicBool) -> Result<String, Failure> + Send + 'static,
+    (most, remedy): Patience,
+    compute: impl FnOnce(&Workbench, &AtomicBool) -> Answer + Send + 'static,
 ) -> Answer {
     let Ok(_place) = room.places.acquire().await else { return refuse(503, "no place") };
     let ended = Ended(Arc::default());
     let (of_thread, room) = (Arc::clone(&ended.0), Arc::clone(room));
     let computing = spawn_blocking(move || compute(&room, &of_thread));
-    match timeout(WORKBENCH_LOADS, computing).await {
-        Ok(Ok(answer)) => document(answer),
+    match timeout(most, computing).await {
+        Ok(Ok(answer)) => answer,
         // It has panicked.
         Ok(Err(_)) => refuse(500, "an error of this program"),
-        Err(_) => {
-            let seconds = WORKBENCH_LOADS.as_secs();
-            refuse(
-                503,
-                &format!(
-                    "not done within {seconds} s; choose fewer schemes, or use utmost compare"
-                ),
-            )
-        }
+        Err(_) => refuse(503, &format!("not done within {} s; {remedy}", most.as_secs())),
     }
 }
 
@@ -164,7 +205,7 @@ fn choices(room: &Workbench) -> Value {
         "metrics": METRICS,
         "push": Policy::ALL.map(Policy::name),
         "cc": CONGESTION_CONTROLS.iter().map(|it| it.0).collect::<Vec<_>>(),
-        "servers": SERVERS.map(|it| it.name),
+        "records": cfg!(feature = "record"),
     })
 }
 
@@ -183,12 +224,14 @@ fn resources(room: &Workbench, name: &str) -> Result<String, Failure> {
     .to_string())
 }
 
-fn drop_page(room: &Workbench, name: &str, bytes: &[u8]) -> Result<String, Failure> {
-    let page = dropped_pages::read(name, bytes)?;
-    // The name may have belonged to another page.
-    room.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    let name = room.dropped.write().unwrap_or_else(PoisonError::into_inner).add(page)?;
-    Ok(json!({ "name": name }).to_string())
+/// A picture of the page as a PDF file.
+fn pdf(svg: &[u8]) -> Answer {
+    let drawn =
+        Rasterizer::new().and_then(|it| it.pdf(&String::from_utf8_lossy(svg), &About::default()));
+    match drawn {
+        Ok(bytes) => answer_with(200, "application/pdf", bytes),
+        Err(error) => refuse(422, &error.to_string()),
+    }
 }
 
 fn metric(asked: &Asked) -> Result<&'static Metric, Failure> {
@@ -250,27 +293,7 @@ fn regions_shown(load: &Load) -> Vec<(f64, u64)> {
     regions.map(|it| (since_ms(it.time_us), it.weight)).collect()
 }
 
-/// Searches changes by hand. Ends early if the client disconnects.
-fn search(room: &Workbench, asked: &Asked, ended: &AtomicBool) -> Result<String, Failure> {
-    room.tried.store(0, Ordering::Relaxed);
-    let go_on = || {
-        room.tried.fetch_add(1, Ordering::Relaxed);
-        !ended.load(Ordering::Relaxed)
-    };
-    let resources = asked.page.resources.len();
-    if resources > WORKBENCH_SEARCH_MAX {
-        let cause = format!(
-            "{resources} resources: the workbench searches among {WORKBENCH_SEARCH_MAX}; use utmost find"
-        );
-        return Err(Failure::BadInput(cause));
-    }
-    let cases = asked.cases(&[0])?;
-    let found = cases.first().map(|it| ByHand::searched(&it.plan, &go_on));
-    let found = found.transpose().map_err(failure)?;
-    Ok(json!(found.unwrap_or_default()).to_string())
-}
-
-/// Metrics that figures mark, each with the mark's name.
+/// Metrics that figures mark, each with its mark's name.
 const MARKS: [(&str, &str); 3] =
     [("first_render", "first render"), ("hero_render", "hero render"), ("load", "load")];
 

@@ -102,7 +102,7 @@ fn one_load(site: Arc<dyn Site>, host: &str) -> Recording {
         loads: 1,
         screenshot: true,
     };
-    record(site, &plan, &|_| ()).unwrap()
+    record(site, &plan, &|_| true).unwrap()
 }
 
 /// Loads `/` once, from a server that would push the style sheet. Returns the server's log.

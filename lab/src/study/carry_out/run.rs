@@ -7,7 +7,7 @@ use client::Outcome;
 use corpus::Page;
 use qlog_tools::metrics::{BySet, Completions, Measured, Metric};
 use qlog_tools::tail::Tail;
-use qlog_tools::timeline::{Delivery, Transfer};
+use qlog_tools::timeline::{Delivery, Timeline, Transfer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -98,9 +98,12 @@ impl RunRecord {
     pub fn of_load(page: &Page, load: &Load) -> Self {
         let timeline = &load.timeline;
         let above_fold = above_fold(page);
-        let all = Completions::new(timeline, |_| true).ok();
-        let atf = Completions::new(timeline, |it| above_fold.contains(&it.url)).ok();
-        let resources = resource_times(page, load);
+        let deliveries = timeline.deliveries();
+        let all = Completions::of_deliveries(timeline, &deliveries, |_| true).ok();
+        let atf =
+            Completions::of_deliveries(timeline, &deliveries, |it| above_fold.contains(&it.url));
+        let atf = atf.ok();
+        let resources = resource_times(page, timeline, &deliveries);
         Self {
             completed: load.completed,
             duration_ms: resources.iter().filter_map(|it| it.complete_ms).fold(0.0, f64::max),
@@ -150,15 +153,15 @@ impl RunRecord {
     }
 }
 
-fn resource_times(page: &Page, load: &Load) -> Vec<ResourceTimes> {
+fn resource_times(page: &Page, timeline: &Timeline, deliveries: &[Delivery]) -> Vec<ResourceTimes> {
     let ids: BTreeMap<String, usize> =
         page.resources.iter().map(|it| (page.url(it.id), it.id)).collect();
-    let start_us = load.timeline.start_us().unwrap_or(0);
-    let all = load.timeline.transfers.iter().zip(load.timeline.deliveries());
+    let start_us = timeline.start_us().unwrap_or(0);
+    let all = timeline.transfers.iter().zip(deliveries);
     let mut rows: Vec<ResourceTimes> = Vec::new();
     for (transfer, delivery) in all {
         if let Some(&id) = ids.get(&transfer.url) {
-            rows.push(times(id, transfer, &delivery, start_us));
+            rows.push(times(id, transfer, delivery, start_us));
         }
     }
     rows.sort_by(|a, b| a.requested_ms.total_cmp(&b.requested_ms));

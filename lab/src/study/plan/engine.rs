@@ -172,7 +172,7 @@ impl Task<'_> {
         let options = client::Options {
             says: if uses_signals { Says::Signals } else { Says::Nothing },
             hold_back: self.plan.profile.as_ref().and_then(|it| it.hold_back),
-            pushes: setting.push_and_hints().client_pushes(),
+            pushes: setting.push_and_hints().client_pushes(self.cell.page),
             http: setting.http.unwrap_or_default(),
             scheme: Some(self.scheme.clone()),
             then,

@@ -181,7 +181,7 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 /// A key with a list; nothing for an empty one.
-fn list_key(key: &str, values: &[String]) -> String {
+pub(crate) fn list_key(key: &str, values: &[String]) -> String {
     if values.is_empty() { String::new() } else { format!("{key} = {}\n", list(values)) }
 }
 

@@ -32,8 +32,11 @@ pub(super) fn answers(
     let (policy, exports) = if let Some((place, by_hand)) = by_hand {
         let runs = [told[0].run, told[place].run];
         let advice = by_hand.advice(&asked.page, runs, found);
-        let exports = SERVERS.map(|it| json!({"name": it.name, "text": it.export(&advice)}));
-        (by_hand.policy(&asked.page, runs, &site, &why), exports.to_vec())
+        // Of pushes alone there is nothing to tell others.
+        let has_lines = !advice.lines.is_empty() || !advice.documents.is_empty();
+        let exports = SERVERS.iter().filter(|_| has_lines);
+        let exports = exports.map(|it| json!({"name": it.name, "text": it.export(&advice)}));
+        (by_hand.policy(&asked.page, runs, &site, &why), exports.collect())
     } else {
         let best = sentences::best(&told, metric).map_or("rfc9218", |it| it.label);
         (of_scheme(&site, best, &why), Vec::new())

@@ -137,6 +137,13 @@ impl Asked {
             self.left_out.push("loss");
             set.insert("loss".to_owned(), "0".to_owned());
         }
+        let is_announced = |row: &Row| {
+            let by_hand = row.by_hand.as_ref();
+            by_hand.is_some_and(|it| !it.pushes.is_empty() || !it.early_hints.is_empty())
+        };
+        if is_ideal && self.question.rows.iter().any(is_announced) {
+            self.left_out.push("push and early hints by hand");
+        }
         for (key, value) in &set {
             let text = format!("{key}={}", plain(value)?);
             self.settings.sweep(&[Sweep::parse(&text)?])?;

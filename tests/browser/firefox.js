@@ -1,0 +1,69 @@
+// The workbench in Firefox: what hands do, numbers, links, files.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { launchFirefox } from "./pages.js";
+import { bothAnswered, filesAreSaved, handsWork, linkRestores, numbersAreThoseOfCompare, openRoom, schemeFileRuns, slidersAnswer } from "./workbench.js";
+
+const PAGES_COMPARED = 3;
+
+// Starts the program and opens its page; `check` takes a name, whether it holds, and what was found.
+export async function workbenchWorksInFirefox(program, accessibility, check) {
+  const downloads = mkdtempSync(join(tmpdir(), "utmost-"));
+  const browser = await launchFirefox("light", downloads);
+  if (!browser) return console.log("skipped: no Firefox; name one in UTMOST_FIREFOX");
+  const checkIn = (name, ...found) => check(`Firefox: ${name}`, ...found);
+  const server = spawn(program, ["view"]);
+  try {
+    const address = await new Promise((done) => server.stdout.on("data", (data) => done(String(data).match(/http:\S+/)[0])));
+    const { page, problems } = await openRoom(browser, address, {});
+    const blocks = await page.locator("#picture svg path").count();
+    checkIn("ribbons are drawn", blocks > 10, blocks);
+    await accessibility(page, "workbench, Firefox");
+    await handsWork(page, checkIn);
+    await linkRestores(browser, page, checkIn);
+    await schemeFileRuns(page, checkIn);
+    await slidersAnswer(page);
+    await filesAreSaved(page, checkIn, (_, button) => savedIn(downloads, button));
+    await numbersAreThoseOfCompare(page, program, checkIn, PAGES_COMPARED);
+    checkIn("no errors, no requests elsewhere, no dialogs", !problems.length, problems[0]);
+    await darkAndNarrow(address, accessibility, checkIn);
+  } finally {
+    server.kill();
+    await browser.close();
+  }
+}
+
+// What a button saves: WebDriver BiDi tells nothing of files that a page makes, so the folder is looked at until one is whole.
+async function savedIn(folder, button) {
+  await button.click();
+  for (let wait = 0; wait < 100; wait++) {
+    const [name, more] = readdirSync(folder);
+    const bytes = name && !more ? readFileSync(join(folder, name)) : "";
+    if (bytes.length) {
+      rmSync(join(folder, name));
+      return bytes;
+    }
+    await button.page().waitForTimeout(50);
+  }
+  throw new Error("nothing was saved");
+}
+
+async function darkAndNarrow(address, accessibility, check) {
+  const browser = await launchFirefox("dark");
+  try {
+    const { page } = await openRoom(browser, address, { viewport: { width: 390, height: 844 } });
+    await bothAnswered(page);
+    await accessibility(page, "workbench, Firefox, dark, on a telephone");
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    check("keeps within a window of 390", overflow <= 0, overflow);
+    const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    check("has dark colours", paper === "rgb(22, 24, 27)", paper);
+    await page.evaluate(() => scrollTo(0, 0));
+    if (process.env.UTMOST_PICTURES) await page.screenshot({ path: `${process.env.UTMOST_PICTURES}/firefox-dark.png` });
+  } finally {
+    await browser.close();
+  }
+}
