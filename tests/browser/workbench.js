@@ -259,12 +259,12 @@ export async function filesAreSaved(page, check, savedBy = saved) {
 
 async function searchStops(page, check) {
   await openPage(page, "chrome-har-bing");
-  await page.getByRole("button", { name: "Find the best order", exact: true }).click();
+  await page.getByRole("button", { name: "Find the best priorities", exact: true }).click();
   await page.getByRole("button", { name: "Stop", exact: true }).click();
   await page.locator("#status").filter({ hasText: /^Stopped after/ }).waitFor();
   check("a search can be stopped", (await page.evaluate(() => workbench.state.now.byHand)) === null);
   await openPage(page, "case-study-1");
-  await page.getByRole("button", { name: "Find the best order", exact: true }).click();
+  await page.getByRole("button", { name: "Find the best priorities", exact: true }).click();
   await page.locator("#status").filter({ hasText: /^Found 1 priority/ }).waitFor();
   check("a search finds the late hero", Object.keys(await page.evaluate(() => workbench.state.now.byHand.priorities)).length === 1);
   await page.getByRole("button", { name: "As browsers ask", exact: true }).click();

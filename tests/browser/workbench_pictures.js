@@ -34,7 +34,7 @@ async function picture(page, name, first, last) {
 }
 
 await inRoom([], "#picture svg", async (page) => {
-  await page.getByRole("button", { name: "Find the best order" }).click();
+  await page.getByRole("button", { name: "Find the best priorities" }).click();
   await page.locator("#status").filter({ hasText: /^Found/ }).waitFor();
   await page.waitForFunction(() => workbench.answers().stack?.rows.some((it) => it.label === "by hand"));
   await page.evaluate(() => document.activeElement.blur());

@@ -145,7 +145,10 @@ function show() {
   const answer = answers[now.picture] ?? answers.ideal ?? answers.stack;
   if (!answer) return;
   showPicture(answer);
-  const sentences = answer.sentences.length ? answer.sentences : ["Choose a scheme, or move a resource: the difference stands here."];
+  const { ideal, stack } = answers;
+  const isDisputed = ideal && stack && ideal.best !== stack.best;
+  const spoken = isDisputed ? [...stack.sentences.map((it) => `On stack, with a transport: ${it}`), ...ideal.sentences.map((it) => `On ideal, without one: ${it}`)] : answer.sentences;
+  const sentences = spoken.length ? spoken : ["Choose a scheme, or move a resource: the difference stands here."];
   byId("answer").replaceChildren(...sentences.map((it) => element("li", {}, it)));
   say("engines", agreement(answers));
   showNumbers(answers, now.metric, choices.metrics, shownLabel(), (label) => {
@@ -191,7 +194,7 @@ async function take(file) {
   try {
     openDropped((await drop(file)).name);
   } catch (error) {
-    say("problem", error.message);
+    say("problem", `${error.message}. The answer is still that of ${state.now.page}.`);
     say("status", "");
   }
 }
@@ -210,10 +213,16 @@ const search = () =>
   longTask("search", "Searching on engine ideal", "0 orders", async (signal) => {
     const { priorities, preloads } = await ask("search", question({ ...state.now, byHand: null }, "ideal"), signal);
     const lines = Object.keys(priorities).length;
-    if (!lines) return "Found nothing that gains 1 %: browsers ask well for this page.";
+    if (!lines) return `No single priority gains 1 %.${betterScheme()}`;
     state.change({ byHand: { priorities, preloads } });
     return `Found ${lines} ${lines === 1 ? "priority" : "priorities"} on engine ideal.`;
   });
+
+// The scheme of these that gains although no priority does.
+function betterScheme() {
+  const { best, rows } = answers.ideal ?? { best: null, rows: [] };
+  return !best || best === rows[0].label || best === "by hand" ? "" : ` The scheme ${best} gains more: only utmost serve runs it.`;
+}
 
 // The program loads the page of a URL in Chromium.
 function record() {
@@ -240,7 +249,10 @@ function begin() {
     event.preventDefault();
     take(event.dataTransfer.files[0]);
   });
-  byId("undo").addEventListener("click", () => state.undo());
+  byId("undo").addEventListener("click", () => {
+    say("status", "");
+    state.undo();
+  });
   byId("redo").addEventListener("click", () => state.redo());
   byId("link").addEventListener("click", () => copy(location.href));
   byId("search").addEventListener("click", search);

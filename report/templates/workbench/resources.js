@@ -153,8 +153,8 @@ function waysAhead(resource, document) {
 
 function atTheEnd(resource, other, isAfter) {
   const [one, beside] = [resource, other].map((it) => shortName(it.url));
-  if (isAfter) return `${one} has the last urgency, 7, and still goes before ${beside}: give ${beside} a smaller number.`;
-  return `${one} has the first urgency, 0, and still goes after ${beside}: give ${beside} a larger number.`;
+  if (isAfter) return `Even with the last urgency, 7, ${one} goes before ${beside}. Give ${beside} a smaller number.`;
+  return `Even with the first urgency, 0, ${one} goes after ${beside}, which has it, too, or was requested before.`;
 }
 
 // When it is requested, waits and comes; behind it, when it comes now.
