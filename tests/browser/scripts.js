@@ -364,9 +364,11 @@ await test("both runs begin where the first one does on the time axis, and where
   assert.deepStrictEqual(found, [[3000, 3000], [3000, 7000]]);
 });
 
-// The workbench's order, which is a module of its own.
-const workbench = new URL("../../report/templates/workbench/order.js", import.meta.url);
-const { inOrder, moved, withPriority } = await import(`data:text/javascript,${encodeURIComponent(fs.readFileSync(workbench, "utf8"))}`);
+// The workbench's order and state, which are modules.
+const workbench = new URL("../../report/templates/workbench/", import.meta.url);
+const imported = (name) => import(`data:text/javascript,${encodeURIComponent(fs.readFileSync(new URL(`${name}.js`, workbench), "utf8"))}`);
+const { inOrder, moved, withPriority } = await imported("order");
+const { fromHash, isReadable } = await imported("state");
 
 await test("a move by hand changes one urgency by as little as it takes", () => {
   const resource = (id, urgency, incremental) => ({ id, urgency, incremental });
@@ -383,6 +385,14 @@ await test("a move by hand changes one urgency by as little as it takes", () => 
   // Nothing that shares goes before an earlier request of the first urgency.
   assert.strictEqual(moved(all[3], all[0], false, byHand, requestedMs), null);
   assert.strictEqual(withPriority(byHand, all[3], { urgency: 3, incremental: true }), null);
+});
+
+await test("a link that says nothing of the workbench gives the default page", () => {
+  const linked = (text) => [isReadable(text), Object.keys(fromHash(text)).join(" ")].join(" ");
+  const hash = (said) => `#${encodeURIComponent(JSON.stringify(said))}`;
+  assert.strictEqual(linked(hash({ page: "a", seed: "x", other: 1 })), "true page");
+  assert.strictEqual(linked(""), "true ");
+  for (const damaged of ["#%7Bbad", "#%", "#null", "#3"]) assert.strictEqual(linked(damaged), "false ");
 });
 
 process.exitCode = failures ? 1 : 0;

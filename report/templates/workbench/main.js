@@ -7,7 +7,7 @@ import { byId, copy, element, say } from "./elements.js";
 import { longTask } from "./long_task.js";
 import { agreement, numberRows, showFilm, showNumbers, showPicture } from "./picture.js";
 import { Resources } from "./resources.js";
-import { State } from "./state.js";
+import { State, isReadable } from "./state.js";
 
 /** @import { Answers, Metric } from "./types" */
 
@@ -49,6 +49,7 @@ let known = null;
 /** @type {string | null} */
 let shown = null;
 let lastAsked = "";
+let unreadable = isReadable(location.hash) ? "" : "The link could not be read: this is the default page.";
 let listing;
 let stacking;
 let stackAsked;
@@ -89,7 +90,8 @@ async function openPage(name) {
     answers = {};
     resources.set(page.resources);
     say("problem", "");
-    say("status", "");
+    say("status", unreadable);
+    unreadable = "";
     say("assumptions", `${page.assumptions.join("; ")}.`);
     byId("assumed").hidden = !page.assumptions.length;
     document.title = `${name}: utmost`;

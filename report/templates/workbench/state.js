@@ -94,21 +94,29 @@ export function toHash(state) {
   return `#${encodeURIComponent(JSON.stringify(Object.fromEntries(differs)))}`;
 }
 
+// Whether a link says anything that can be read.
+/** @param {string} hash */
+export function isReadable(hash) {
+  try {
+    const said = JSON.parse(decodeURIComponent(hash.slice(1)) || "{}");
+    return typeof said === "object" && said !== null;
+  } catch {
+    return false;
+  }
+}
+
 // A link can come from anywhere: only keys that are known and values of their types count.
 /** @param {string} hash @returns {Partial<Now>} */
 export function fromHash(hash) {
-  try {
-    const said = JSON.parse(decodeURIComponent(hash.slice(1)) || "{}");
-    const isLike = (value, model) => (model === null ? typeof value === "object" : typeof value === typeof model && Array.isArray(value) === Array.isArray(model) && value !== null);
-    const known = Object.entries(said).filter(([key, value]) => Object.hasOwn(DEFAULTS, key) && isLike(value, DEFAULTS[key]));
-    const state = Object.fromEntries(known);
-    if (state.schemes) state.schemes = state.schemes.filter((it) => typeof it === "string");
-    if (state.now && (typeof state.now.scheme !== "string" || !isByHand(state.now.byHand ?? null))) delete state.now;
-    if (!isByHand(state.byHand ?? null)) delete state.byHand;
-    return state;
-  } catch {
-    return {};
-  }
+  if (!isReadable(hash)) return {};
+  const said = JSON.parse(decodeURIComponent(hash.slice(1)) || "{}");
+  const isLike = (value, model) => (model === null ? typeof value === "object" : typeof value === typeof model && Array.isArray(value) === Array.isArray(model) && value !== null);
+  const known = Object.entries(said).filter(([key, value]) => Object.hasOwn(DEFAULTS, key) && isLike(value, DEFAULTS[key]));
+  const state = Object.fromEntries(known);
+  if (state.schemes) state.schemes = state.schemes.filter((it) => typeof it === "string");
+  if (state.now && (typeof state.now.scheme !== "string" || !isByHand(state.now.byHand ?? null))) delete state.now;
+  if (!isByHand(state.byHand ?? null)) delete state.byHand;
+  return state;
 }
 
 const isByHand = (said) => said === null || (typeof said.priorities === "object" && said.priorities !== null && [said.preloads, said.early_hints, said.pushes].every((it) => it === undefined || Array.isArray(it)));
