@@ -15,6 +15,7 @@ use lab::finder::{
 use lab::study::folder::REPORT;
 use qlog_tools::metrics::Metric;
 use qlog_tools::short_texts::shown;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The most lines of a policy that are printed. A longer policy needs a file.
@@ -198,7 +199,10 @@ fn ranking(answer: &PageAnswer, metric: &Metric) -> Result<(), Failure> {
         return Ok(());
     }
     let candidate = answer.candidate.as_deref().unwrap_or_default();
-    let moved = answer.moved.iter().map(words).collect::<Vec<_>>().join(", ");
+    let urls = answer.moved.iter().filter_map(|it| url::Url::parse(&it.url).ok());
+    let hosts: BTreeSet<String> = urls.filter_map(|it| Some(it.host_str()?.to_owned())).collect();
+    let moved = answer.moved.iter().map(|it| words(it, hosts.len() > 1));
+    let moved = moved.collect::<Vec<_>>().join(", ");
     output::line(&format!("{candidate} moves most: {moved}"))
 }
 
@@ -217,11 +221,13 @@ fn row(order: &RankedOrder) -> Vec<String> {
 }
 
 /// `/app.js 120 ms earlier`.
-fn words(moved: &Moved) -> String {
+fn words(moved: &Moved, names_host: bool) -> String {
     let url = url::Url::parse(&moved.url);
     let path = url.as_ref().map_or(moved.url.as_str(), |it| it.path());
+    let host = url.as_ref().ok().and_then(|it| it.host_str()).filter(|_| names_host);
+    let place = format!("{}{path}", host.unwrap_or_default());
     let side = if moved.later_ms < 0.0 { "earlier" } else { "later" };
     let ms = moved.later_ms.abs();
     let ms = if ms < 10.0 { format!("{ms:.1}") } else { format!("{ms:.0}") };
-    format!("{} {ms} ms {side}", shown(path, 60))
+    format!("{} {ms} ms {side}", shown(&place, 60))
 }
