@@ -84,7 +84,7 @@ fn wrong_identities() -> Vec<Wrong> {
         (
             "/resources/1/kind",
             json!("js"),
-            "resources[1].kind: is js, but the MIME type \"text/css\" says css",
+            "resources[1].kind: is js, but the MIME type \"text/css\" means css",
             false,
         ),
     ]

@@ -173,7 +173,7 @@ mod tests {
         let of = DistributionOf { label: "fifo".to_owned(), speedups };
         let figure = Distribution { schemes: vec![of], ..figure() };
         assert_eq!(figure.range().map(number), ["2", "2"]);
-        assert!(figure.caption().ends_with("The axis ends before 1 of 999 speedups."));
+        assert!(figure.caption().ends_with("The axis excludes 1 of 999 speedups."));
     }
 
     #[test]

@@ -236,7 +236,7 @@ mod tests {
                 "x.toml: up: duplicate = -1",
             ),
             ("rate = \"nosuch.trace\"\nqueue = \"unlimited\"", "x.toml: rate: nosuch.trace: "),
-            ("rate = 1e6\nqueue = \"unlimited\"\n[up.down]\nrate = 1e6", "x.toml: [up] holds"),
+            ("rate = 1e6\nqueue = \"unlimited\"\n[up.down]\nrate = 1e6", "x.toml: [up] contains"),
             (
                 "rate = 1e6\nqueue = \"unlimited\"\n[up]\ndelay_ms = nan",
                 "x.toml: up: delay_ms = NaN",

@@ -146,7 +146,7 @@ pub fn packets_lost(trace: &Trace) -> Option<u64> {
 pub fn losses(trace: &Trace, words: &str) -> String {
     let Some(lost) = packets_lost(trace) else { return "losses not logged".to_owned() };
     let counted = if trace.counts.knows_losses && lost > 0 {
-        "(its metrics count them, but do not number them)"
+        " (its metrics count them, but do not number them)"
     } else {
         ""
     };

@@ -272,7 +272,7 @@ mod tests {
         let one = address("127.0.0.1:4433");
         let same = "--http-redirect 0.0.0.0:4433: --listen has this port for https; plain HTTP needs one of its own, such as 80";
         assert_eq!(said(&[one], "0.0.0.0:4433", 1), same);
-        let twice = "--listen 127.0.0.1:4433 is there twice; name it once";
+        let twice = "--listen 127.0.0.1:4433 occurs twice; name it once";
         assert_eq!(said(&[one, one], "127.0.0.1:80", 1), twice);
         let many = "--shards: 128 at each of 2 addresses are more than 255; use fewer";
         assert_eq!(said(&[one, address("127.0.0.2:1")], "127.0.0.1:80", 128), many);

@@ -181,7 +181,9 @@ impl Watched {
 
 /// The first bytes of a text.
 fn cut(text: &str) -> String {
-    text[..text.floor_char_boundary(LOGGED_BYTES)].to_owned()
+    let most = text.len().min(LOGGED_BYTES);
+    let end = (0..=most).rev().find(|it| text.is_char_boundary(*it)).unwrap_or_default();
+    text[..end].to_owned()
 }
 
 /// An authority without user and password.

@@ -95,7 +95,7 @@ pub(crate) struct Arguments {
     /// browsers
     #[arg(long, value_name = "SERVER", value_parser = BaselineServer::find, default_value = "rfc9218")]
     baseline_server: &'static BaselineServer,
-    /// Measure the URL's server as `utmost probe` does, and use the model that sends in the same order
+    /// Measure the send order of the URL's server. `utmost probe` does the same. The model that sends in the same order stands for it
     #[arg(long, conflicts_with = "baseline_server")]
     measure: bool,
     /// Take all pages of a folder, a sitemap or a list of addresses. Loads one page for each template. Pages share a template if they are
@@ -122,7 +122,7 @@ pub(crate) struct Arguments {
     /// The folder or backend that the policy serves [default: the input]. For recordings, the policy has a line to fill in
     #[arg(long, value_name = "DIR|URL", requires = "policy", value_parser = policy::site)]
     site: Option<PolicySite>,
-    /// Print configuration for another server: nginx, caddy, h2o, apache, cloudflare or fastly
+    /// Print configuration for another server. It is one of nginx, caddy, h2o, apache, cloudflare and fastly
     #[arg(long, value_name = "SERVER", conflicts_with = "json")]
     export: Option<Server>,
     /// Load nothing, and export this policy

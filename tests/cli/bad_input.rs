@@ -50,7 +50,7 @@ fn orders_that_visitors_cannot_try_are_refused() {
         &["--explore", "dfifo:maybe"],
         "--explore: dfifo:maybe: maybe is not ignore, obey or override",
     );
-    refused(&["--explore", "rr,dfifo,rr"], "--explore: rr is there twice");
+    refused(&["--explore", "rr,dfifo,rr"], "--explore: rr occurs twice");
     let with_file = ["--explore", "dfifo", "--explore-file", name];
     fs::write(&file, "{}").expect("written");
     refused(&with_file, &format!("--explore-file: {name}: not a report of --explore: "));
@@ -236,7 +236,7 @@ fn a_list_of_schemes_names_each_once_and_an_empty_one_is_told_its_flag() {
     let compare = |list: &str, expected: &str| {
         assert_refused(&["compare", "--paper", "davies-meenan", "--schemes", list], 2, expected);
     };
-    compare("fifo, fifo", "--schemes: `fifo` stands twice; name each once");
+    compare("fifo, fifo", "--schemes: `fifo` occurs twice; name each once");
     compare("", "--schemes: a scheme has a name: `utmost schemes` lists them");
 }
 

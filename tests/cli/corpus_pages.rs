@@ -102,7 +102,7 @@ fn a_file_that_is_not_a_page_is_not_replaced() {
     assert_refused(
         folder.path(),
         &["graph", "davies-meenan", "-o", "none/graph.json"],
-        "none/graph.json: there is no folder none; make it first",
+        "none/graph.json: there is no folder none; create it first",
     );
     assert_eq!(fs::read_to_string(folder.path().join("home.har")).expect("there"), recording);
 }

@@ -69,7 +69,10 @@ fn loads_are_judged_by_the_metric_that_is_named() {
         &[PAGE, "--networks", "3g", "--baseline", baseline],
         "it is judged by byte_index:1,first_render:3, not by seen; use --metric byte_index:1,first_render:3",
     );
-    refused(&[PAGE, "--metric", "hero"], "no metric is named `hero`; there are seen, byte_index, ");
+    refused(
+        &[PAGE, "--metric", "hero"],
+        "no metric is named `hero`; use one of seen, byte_index, ",
+    );
 }
 
 /// In real time, so on a fast network.

@@ -195,7 +195,7 @@ fn opened(stream, resource) { if resource.kind == \"font\" { this.n += 1; } #{ o
         ["compare", "--paper", "davies-meenan", "agency-index", "--scheme-file", text(&file)];
     let more = ["--schemes", "half,fifo", "--out", text(&shard)];
     let of_first = |stdout: String, last: String| {
-        assert!(stdout.contains("Scheme half failed, so it is compared with nothing"), "{stdout}");
+        assert!(stdout.contains("Scheme half failed, so it is not compared"), "{stdout}");
         assert!(last.contains("under half on paper with seed 0 failed: "), "{last}");
     };
     let (stdout, last) = failed(&[&study[..], &more].concat());
@@ -219,7 +219,7 @@ fn opened(stream, resource) { if resource.kind == \"font\" { this.n += 1; } #{ o
     let manifest: Value = serde_json::from_str(&read("manifest.json")).expect("JSON");
     let cause = manifest["failed_schemes"]["half"].as_str().expect("a cause");
     assert!(cause.contains(", seed 0: `opened` in line 6: "), "{cause}");
-    assert!(read("report.html").contains("Scheme half failed, so it is compared with nothing"));
+    assert!(read("report.html").contains("Scheme half failed, so it is not compared"));
     assert!(read("comparisons.csv").lines().all(|it| !it.starts_with("half")));
     assert!(read("runs.jsonl").contains("\"of_scheme\":true"));
 }
@@ -279,7 +279,7 @@ fn a_study_is_repeated_from_the_scheme_file_beside_its_manifest() {
     assert_eq!(fs::read_to_string(&kept).expect("a scheme"), block("toml"));
     fs::write(&kept, block("toml").replace("rank = 2", "rank = 3")).expect("written");
     let output = utmost(&["compare", "--from", text(&manifest)]).output().expect("it runs");
-    assert!(only_line(&output, 2).contains("scheme `fonts-first` is not what it was"));
+    assert!(only_line(&output, 2).contains("scheme `fonts-first` has changed: the SHA-256 of "));
 }
 
 /// The server knows the file, from a flag or from its configuration, and its log can be read with it.

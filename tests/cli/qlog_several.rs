@@ -295,7 +295,7 @@ fn traces_of_one_file_have_numbers_and_convert_takes_them() {
         &utmost(&["qlog", "convert", &log, "--trace", "3", "-o", &second]).output().expect("runs"),
         2,
     );
-    assert!(line.contains("no trace 3 in it, only 2"), "{line}");
+    assert!(line.contains("has no trace 3, only 2"), "{line}");
 }
 
 #[test]

@@ -166,8 +166,8 @@ fn shards_merge_into_the_study_of_one_machine() {
     refused(&["1", "2", "2"], "has loads that ");
     study_in(&path("other"), &["--shard", "2/3", "--metadata", "none"]);
     refused(&["1", "other", "3"], "they differ in --metadata");
-    refused(&["1", "nowhere"], "nowhere/manifest.json: No such file");
-    refused(&["1", "."], "manifest.json: No such file");
+    refused(&["1", "nowhere"], "nowhere/manifest.json: there is no such file");
+    refused(&["1", "."], "manifest.json: there is no such file");
 }
 
 #[test]
@@ -569,7 +569,11 @@ fn what_does_not_go_together_is_refused_before_anything_is_loaded() {
     refused(&["--metadata", "some"], "invalid value 'some'");
     let line =
         only_line(&utmost(&["compare", "--from", "no/manifest.json"]).output().expect("runs"), 2);
-    assert_eq!(line, "utmost: no/manifest.json: No such file or directory (os error 2)");
+    assert_eq!(
+        line,
+        "utmost: no/manifest.json: there is no such file: a study's manifest is needed, the file manifest.json that `utmost compare --out` writes; copy it \
+         again, or run the study again"
+    );
     let line = only_line(
         &utmost(&["compare", "--from", "examples/page-minimal.json"]).output().expect("runs"),
         2,

@@ -106,10 +106,10 @@ fn what_a_network_or_an_engine_does_not_have_is_refused_with_its_remedy() {
             "--set queue=64k",
             "the queue has its own flag: use --queue, for example --queue 64k,2bdp",
         ),
-        ("--set rtt_ms=10,10.0", "rtt_ms: 10 stands twice; name each value once"),
+        ("--set rtt_ms=10,10.0", "rtt_ms: 10 occurs twice; name each value once"),
         (
             "--set rtt_ms=10 --set rtt_ms=50",
-            "--set: rtt_ms stands twice; name all its values in one list, as in --set rtt_ms=10,50,200",
+            "--set: rtt_ms occurs twice; name all its values in one list, as in --set rtt_ms=10,50,200",
         ),
         (
             "--set rtt_ms=ten",

@@ -36,7 +36,7 @@ fn the_order_of_a_log_is_told_and_every_scheme_is_shown_beside_it() {
     let client = client.to_str().expect("UTF-8");
     let arguments = ["what-if", client, "--page", "davies-meenan", "--schemes", "rr,fifo,lifo"];
     let shown = stdout_of(&arguments);
-    assert!(shown.starts_with("The log's 9 responses come as under rr: "), "{shown}");
+    assert!(shown.starts_with("The log's 9 responses arrive as under rr: "), "{shown}");
     for words in ["\n the log ", "\n fifo ", "\n lifo ", "\nassumed:\n", "Mbit/s down"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
@@ -51,7 +51,7 @@ fn the_order_of_a_log_is_told_and_every_scheme_is_shown_beside_it() {
     // The server's log beside the client's does no harm.
     let server = server.to_str().expect("UTF-8");
     let both = stdout_of(&["what-if", server, client, "--schemes", "rr,fifo"]);
-    assert!(both.starts_with("The log's 9 responses come as under rr: "), "{both}");
+    assert!(both.starts_with("The log's 9 responses arrive as under rr: "), "{both}");
 }
 
 /// The log with its times from the last event to the first.

@@ -99,7 +99,7 @@ fn a_certificate_that_nobody_vouches_for_is_an_error_that_says_so() {
     options.transport.verify = Verify::System;
     let outcome = while_served(|it| play(page(), it, &options));
     let said = outcome.expect_err("an error").to_string();
-    assert!(said.contains("no handshake of TLS") && said.contains("certificate"), "{said}");
+    assert!(said.contains("no TLS handshake") && said.contains("certificate"), "{said}");
 }
 
 #[test]

@@ -146,7 +146,7 @@ mod tests {
             ),
             ("a = \"\u{e9}\"", "x.toml: line 6: headers \"a\" = \"\\u{e9}\" must be ASCII"),
             ("a = []", "x.toml: line 6: headers \"a\" has no value: write one"),
-            ("A = \"2\"\na = \"1\"", "x.toml: line 7: headers \"a\" is there twice"),
+            ("A = \"2\"\na = \"1\"", "x.toml: line 7: headers \"a\" occurs twice"),
             ("a = 1", "x.toml: line 6: expected a value in quotes, or a list of such values"),
         ] {
             let error = read(field).expect_err(field);

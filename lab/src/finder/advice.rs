@@ -48,7 +48,7 @@ pub(super) fn line(page: &Page, found: &ResourcePriority) -> Line {
     }
 }
 
-/// What is critical on a page, and hidden from a browser that reads its document: links may preload it, and nobody has loaded that.
+/// Critical resources that are hidden from a browser that reads the page's document. Links could preload them, but were not loaded.
 fn hidden(page: &Page) -> Option<String> {
     let path = page.resources.first()?.url.clone();
     let graph = Graph::of_page(page);

@@ -1,4 +1,4 @@
-//! What somebody changes of a page by hand, in place of a search: priorities of responses, preloads, early hints and pushes.
+//! Changes to a page by hand, instead of by a search: priorities of responses, preloads, early hints and pushes.
 
 use super::advice::line;
 use super::configuration::{PolicySite, route};

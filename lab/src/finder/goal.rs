@@ -51,7 +51,7 @@ pub enum GoalError {
     Metric(String),
     #[error("`{0}`: a weight is a positive number, as in byte_index:2,first_render:1")]
     Weight(String),
-    #[error("{0} is there twice")]
+    #[error("{0} occurs twice")]
     Twice(&'static str),
 }
 
@@ -232,13 +232,13 @@ mod tests {
         let error = |text: &str| text.parse::<Goal>().unwrap_err().to_string();
         assert!(
             error("byteindex")
-                .starts_with("no metric is named `byteindex`; there are seen, byte_index, ")
+                .starts_with("no metric is named `byteindex`; use one of seen, byte_index, ")
         );
         assert_eq!(
             error("load:-1"),
             "`load:-1`: a weight is a positive number, as in byte_index:2,first_render:1"
         );
-        assert_eq!(error("load,load:2"), "load is there twice");
+        assert_eq!(error("load,load:2"), "load occurs twice");
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String 
 /// Why a better order does not count: it still shows something later.
 fn later(answer: &PageAnswer) -> String {
     let late = answer.noticed.too_late().filter(|_| answer.judgement.ratio > Some(1.0));
-    late.map_or(String::new(), |what| format!("It does not count, because {what} arrives later."))
+    late.map_or(String::new(), |what| format!(" It does not count, because {what} comes later."))
 }
 
 /// Why an answer is less precise than requested.
@@ -75,7 +75,7 @@ pub(super) fn doubt(judged: &JudgedCandidate, tests: usize) -> String {
     match judged.interval {
         None => " That is too few loads to tell.".to_owned(),
         Some([low, _]) if low <= 1.0 => {
-            "Another recording of the page, or chance, would reverse that.".to_owned()
+            " Another recording of the page, or chance, would reverse that.".to_owned()
         }
         Some(_) => but(judged, tests),
     }
@@ -84,7 +84,7 @@ pub(super) fn doubt(judged: &JudgedCandidate, tests: usize) -> String {
 /// Names orders that cannot be chosen because loads are missing.
 pub(super) fn too_few(orders: BTreeSet<&str>) -> String {
     let named = orders.into_iter().collect::<Vec<_>>().join(", ");
-    let words = format!("Not tested further, because a first load was far behind: {named}.");
+    let words = format!(" Not tested further, because a first load was far behind: {named}.");
     if named.is_empty() { String::new() } else { words }
 }
 

@@ -16,7 +16,7 @@ const URL_CHARACTERS: usize = 60;
 /// How far goodput, which is without headers of packets, can be above the measured rate of the path before times are to blame.
 const COARSE: f64 = 1.05;
 
-/// What the sentences are made of.
+/// The input of the sentences.
 struct Teller<'a> {
     summary: &'a Summary,
     /// The client's log or, without one, the server's.
@@ -313,7 +313,7 @@ impl Teller<'_> {
         Some(Sentence { about, text, moment })
     }
 
-    /// What was not read as it stands in the files.
+    /// The parts of the logs that were not read as they stand.
     fn repairs(&self) -> Option<Sentence> {
         let logs = [self.log, self.sender];
         let repairs: BTreeSet<String> =

@@ -135,6 +135,6 @@ mod tests {
         );
         assert!(error("page.json", Kind::Picture).contains("is not a PNG picture"));
         assert!(error("none/page.json", Kind::Page).contains("there is no folder"));
-        assert!(error("", Kind::Page).ends_with("is a folder; name the file for a page"));
+        assert!(error("", Kind::Page).ends_with("is a folder; name a file for a page"));
     }
 }

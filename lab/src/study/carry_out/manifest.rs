@@ -425,7 +425,7 @@ mod tests {
         let text = std::fs::read_to_string(&kept).expect("a page");
         std::fs::write(&kept, text.replace("1366", "1367")).expect("written");
         let message = super::plan(&path).expect_err("changed").to_string();
-        assert!(message.contains("page `mine` is not what it was"), "{message}");
+        assert!(message.contains("page `mine` has changed: its SHA-256 differs"), "{message}");
     }
 
     #[test]
@@ -468,7 +468,7 @@ mod tests {
         let kept = folder.path().join("schemes/mine.toml");
         std::fs::write(&kept, text.replace("sequential", "shared")).expect("written");
         let message = super::plan(&path).expect_err("changed").to_string();
-        assert!(message.contains("scheme `mine` is not what it was"), "{message}");
+        assert!(message.contains("scheme `mine` has changed: the SHA-256 of "), "{message}");
         std::fs::remove_file(&kept).expect("removed");
         let message = super::plan(&path).expect_err("gone").to_string();
         assert!(message.contains("mine.toml; put it there"), "{message}");

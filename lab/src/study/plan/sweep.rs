@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(
             settings.sweep(&[sweep("rate=1M")]),
             Err(
-                "--set: rate stands twice; name all its values in one list, as in --set rate=1M,5M"
+                "--set: rate occurs twice; name all its values in one list, as in --set rate=1M,5M"
                     .to_owned()
             )
         );
@@ -99,7 +99,7 @@ mod tests {
                 "`rtt` is not a property of a network that can be set; use rtt_ms=10,50,200 or rate=1M,5M or loss=0,0.01",
             ),
             ("queue=64k", "the queue has its own flag: use --queue, for example --queue 64k,2bdp"),
-            ("loss=0.1,0.10", "loss: 0.1 stands twice; name each value once"),
+            ("loss=0.1,0.10", "loss: 0.1 occurs twice; name each value once"),
             (
                 "loss=1%",
                 "loss: `1%` is not a number from 0 to 1e12 of at most six decimals; use 0.01 for 1 %",

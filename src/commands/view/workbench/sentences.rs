@@ -15,7 +15,7 @@ const WORTH_A_WORD: f64 = 0.005;
 /// The metrics of what a visitor sees.
 const SEEN: [&str; 2] = ["first_render", "hero_render"];
 
-/// One load: what its order is called, its row of results, and what came when.
+/// One load: the name of its order, its row of results, and its arrival times.
 pub(super) struct LoadedOrder<'a> {
     pub(super) label: &'a str,
     pub(super) is_by_hand: bool,
