@@ -381,7 +381,7 @@ mod tests {
             (
                 PAGE,
                 vec![posted],
-                "is requested by POST; only GET can be answered again: record a page without it",
+                "is requested with POST; only GET can be answered again: record a page without it",
             ),
             (PAGE, vec![worker], "is answered by a service worker; record a page without one"),
         ] {

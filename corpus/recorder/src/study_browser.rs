@@ -287,7 +287,7 @@ mod tests {
         let found = fetch(200, Some(30.0));
         assert_eq!((problem(&page.resources[0], &found), ended_ms(&found)), (None, Some(30.0)));
         let cut = problem(&page.resources[0], &fetch(200, None));
-        assert_eq!(cut.as_deref(), Some("/index.html did not come"));
+        assert_eq!(cut.as_deref(), Some("/index.html did not arrive"));
         let failed = fetch(0, None);
         let failure = problem(&page.resources[0], &failed);
         assert_eq!(failure.as_deref(), Some("/index.html gave 0, not 200"));

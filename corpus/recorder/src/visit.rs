@@ -256,7 +256,7 @@ mod tests {
         assert!(well.is_well(), "{well:?}");
         assert_eq!((well.asked, well.expected_errors), (3, 1));
         assert!(!seen(404, "h2").is_well());
-        assert_eq!(seen(500, "h3").wrong, [format!("{} gave 500, not 404", urls[2])]);
+        assert_eq!(seen(500, "h3").wrong, [format!("{} has status 500, not 404", urls[2])]);
         let less = compare(&page, [(urls[0].as_str(), Some(200), "h3")].into_iter());
         assert_eq!(less.missing.len(), 2);
     }

@@ -216,10 +216,7 @@ fn an_anonymous_log_names_nobody_and_measures_the_same() {
 fn a_trace_that_is_not_there_is_an_error() {
     let wanted = Conversion { trace: 1, ..Conversion::default() };
     let error = convert("old", OLD.as_bytes(), Vec::new(), &wanted).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "old: no trace 2 in it, only 1; `utmost qlog check` numbers them"
-    );
+    assert_eq!(error.to_string(), "old: has no trace 2, only 1; `utmost qlog check` numbers them");
 }
 
 /// As aioquic writes it: times since 1970, the side after the events.

@@ -525,10 +525,10 @@ fn what_is_left_out_is_said_and_a_log_that_ends_early_has_nothing_left_out() {
     };
     assert_eq!(incomplete(&[packet]), None);
     let late = packet.replace(r#""time":1"#, r#""time":-1"#);
-    let said = "a: not all of it was read: events whose time is negative or not a number were left out (at record 3)";
+    let said = "a: only part of it was read: events whose time is negative or not a number were left out (at record 3)";
     assert_eq!(incomplete(&[packet, &late]).as_deref(), Some(said));
     let bad = packet.replace(r#""frames":["#, r#""frames":[7,"#);
-    let said = "a: not all of it was read: events whose body could not be read were left out (2 times, first at record 2)";
+    let said = "a: only part of it was read: events whose body could not be read were left out (2 times, first at record 2)";
     assert_eq!(incomplete(&[&bad, &bad]).as_deref(), Some(said));
     assert_eq!(incomplete(&[packet, &packet[..40]]), None, "the program was stopped");
     assert!(incomplete(&[&packet[..40], packet]).is_some());

@@ -46,7 +46,7 @@ fn a_fault_names_its_line_its_cause_and_its_remedy() {
         ),
         (
             "[[group]]\nname = \"a\"\nparent = \"a\"\n[[place]]",
-            "my.toml: line 6: group `a` must stand",
+            "my.toml: line 6: group `a` must precede",
         ),
         (
             "[[group]]\nname = \"a\"\n[[group]]\nname = \"a\"\n[[place]]",
