@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(cut.as_deref(), Some("/index.html did not arrive"));
         let failed = fetch(0, None);
         let failure = problem(&page.resources[0], &failed);
-        assert_eq!(failure.as_deref(), Some("/index.html gave 0, not 200"));
+        assert_eq!(failure.as_deref(), Some("/index.html has status 0, not 200"));
         page.resources[0].status = 404;
         assert_eq!((problem(&page.resources[0], &failed), ended_ms(&failed)), (None, Some(20.0)));
         let bare = Fetch { arrivals: Vec::new(), ..failed };
