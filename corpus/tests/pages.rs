@@ -175,7 +175,7 @@ fn wrong_triggers() -> Vec<Wrong> {
         (
             "/resources/3/trigger/byte",
             json!(1),
-            "resources[3].trigger.byte: is for `bytes` alone",
+            "resources[3].trigger.byte: is only for `bytes`",
             true,
         ),
         ("/resources/3/trigger/on", json!("bytes"), "resources[3].trigger.byte: is missing", true),

@@ -156,7 +156,7 @@ mod tests {
             ),
             ("cookies = \"all\"", "cookies \"all\" must be \"none\", \"same-path\""),
             ("cache_control = \"public\"", "cache_control \"public\" must contain a duration"),
-            ("cache_control = \"max-age=1\\n\"", "cache_control \"max-age=1\n\" must say"),
+            ("cache_control = \"max-age=1\\n\"", "cache_control \"max-age=1\n\" must contain"),
             ("cookies = { \"a b\" = \"/\" }", "cookies \"a b\" = \"/\" must be a cookie's name"),
             ("cookies = { a = \"shop\" }", "cookies \"a\" = \"shop\" must be a cookie's name"),
             ("push = [\"/a b.css\"]", "push \"/a b.css\" must be ASCII without white space"),

@@ -109,7 +109,7 @@ mod tests {
         let script = other.resources.iter_mut().find(|it| it.url == "/top.js").expect("a script");
         script.in_head = !script.in_head;
         let text = facts.tables(&other, &choice, Metadata::Full);
-        assert!(text.starts_with("# /top.js is as page first has it; this page has: facts = "));
+        assert!(text.starts_with("# /top.js is that of page first; this page has: facts = "));
         assert_eq!(text.lines().count(), 1, "{text}");
     }
 }
