@@ -243,7 +243,7 @@ mod tests {
         trace.counts.knows_losses = true;
         assert_eq!(losses(&trace, "lost"), "0 lost");
         trace.counts.packets_lost = 8;
-        let expected = "8 lost(its metrics count them, but do not number them)";
+        let expected = "8 lost (its metrics count them, but do not number them)";
         assert_eq!(losses(&trace, "lost"), expected);
     }
 }

@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(
             words(1.02, [0.99, 1.05], Some(0.2)),
             "home on 3g: unsure. Over all resources, srpt is 1.020 times as fast as what you have (95 % interval 0.990 to 1.050, 9 \
-             pairs of loads).Another recording of the page, or chance, would reverse that."
+             pairs of loads). Another recording of the page, or chance, would reverse that."
         );
         let why = words(1.1, [1.02, 1.2], Some(0.3));
         assert!(why.ends_with("chance can explain that (Holm's p 0.3000)."), "{why}");

@@ -222,22 +222,23 @@ impl Asked {
             }
         }
         let mut files = Vec::new();
-        let mut further = String::new();
+        let mut further = Vec::new();
         for own in self.catalogue.own().iter().filter(|_| !scheme_file.trim().is_empty()) {
             let file = format!("{}.toml", own.name);
-            further += &format!(" --scheme-file {file}");
+            further.push(format!("--scheme-file {file}"));
             files.push(file);
         }
-        further += &format!(" --engine {}", engine.name());
-        self.flags.iter().for_each(|it| further += &format!(" {it}"));
-        further += &format!(" --metric {metric} --seeds 1 --first-seed {seed}");
+        further.push(format!("--engine {}", engine.name()));
+        further.extend(self.flags.iter().cloned());
+        further.push(format!("--metric {metric} --seeds 1 --first-seed {seed}"));
+        let further = further.join(" ");
         let lines = pages.into_iter().map(|(page, schemes)| {
             let is_bundled = self.is_bundled && page.name == self.page.name;
             let file = format!("{}.json", page.name);
             let name = if is_bundled { page.name.clone() } else { format!("./{file}") };
             files.extend(Some(file).filter(|_| !is_bundled));
             let (listed, baseline) = (schemes.join(","), schemes[0]);
-            format!("utmost compare {name} --schemes {listed} --baseline {baseline}{further}")
+            format!("utmost compare {name} --schemes {listed} --baseline {baseline} {further}")
         });
         let lines: Vec<String> = lines.collect();
         (lines.join("\n"), files)
