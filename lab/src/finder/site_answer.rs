@@ -216,7 +216,7 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         several => format!(" {several} loads did not finish."),
     };
     format!(
-        "{how}{unfinished} {}is assumed to be {}. Loads are played back, not made by a browser.",
+        "{how}{unfinished} {} is assumed to be {}. Loads are played back, not made by a browser.",
         capitalised(WHAT_YOU_HAVE),
         question.server.model
     )
