@@ -50,7 +50,7 @@ pub(crate) const WORKBENCH_BODY_BYTES_MAX: u64 = 64 << 20;
 pub(crate) const WORKBENCH_KEPT_MAX: usize = 64;
 /// The most resources of a page for which the workbench searches orders.
 pub(crate) const WORKBENCH_SEARCH_MAX: usize = 200;
-/// Loads that a study plans that is dropped on a page of `view`.
+/// The most loads that a study may plan that is opened by dropping it on a page of `view`.
 pub(crate) const DROPPED_LOADS_MAX: usize = 1_000_000;
 /// How long the loads of a question may take, and the recording of a page.
 pub(crate) const WORKBENCH_LOADS: Duration = Duration::from_secs(20);

@@ -44,7 +44,7 @@ fn a_capture_without_its_keys_is_refused_with_the_remedy() {
         "1".repeat(96)
     );
     for (text, expected) in
-        [("", "keys.log has no secrets;"), (&other, "has 1 secrets, none of its connections;")]
+        [("", "keys.log has no secrets;"), (&other, "has only secrets of other connections;")]
     {
         fs::write(&keys, text).expect("written");
         let (code, _, stderr) = ran(&["summary", &capture(), "--keys", &text_of(&keys)]);

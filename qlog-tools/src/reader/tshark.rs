@@ -19,7 +19,7 @@ use crate::trace::{Container, Trace, Vantage};
 /// The default unit of an end's acknowledgement delays, in microseconds (RFC 9000, section 18.2).
 const ACK_DELAY_US: u64 = 8;
 
-/// A capture at the sender shows what the system cuts into datagrams later as one.
+/// A capture at a sender can show several datagrams as one, before the system has cut them.
 const UNDECRYPTED: &str = "packets that tshark cannot decrypt: their keys are missing, or they are datagrams that the system had not \
     cut yet (segmentation offload; capture at the other end, or turn it off: ethtool -K DEVICE tx-udp-segmentation off)";
 
@@ -138,7 +138,8 @@ fn whole(text: &str) -> Option<u64> {
 
 /// Whether these are zeros behind the last packet of a datagram, which tshark takes for one more (RFC 9000, section 17.3.1).
 fn is_padding(packet: &Value) -> bool {
-    text(packet, "quic.header_form") == Some("0") && text(packet, "quic.fixed_bit") == Some("0")
+    text(packet, "quic.header_form") == Some("0")
+        && matches!(text(packet, "quic.fixed_bit"), Some("0" | "False"))
 }
 
 /// Whether a packet is not decrypted, so that its number is not, either.

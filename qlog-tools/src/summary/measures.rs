@@ -8,7 +8,7 @@ use super::held::working;
 use super::ms;
 use crate::causes::{Causes, frame_causes};
 use crate::distribution::place;
-use crate::link_facts::{LinkFacts, busy, joined, rate};
+use crate::link_facts::{LinkFacts, busy, joined, rate, received_numbers};
 use crate::loss_recovery::{Basis, LossRecovery, StepKind};
 use crate::packet::{Packet, PacketEvent, Space};
 use crate::trace::{StreamRole, Trace, Vantage};
@@ -182,11 +182,10 @@ impl Recovered {
 
 /// The share of sent 1-RTT packets that never arrived, up to the last that did.
 fn never_came(server: &Trace, client: &Trace) -> Option<f64> {
-    let of_data = |it: &&Packet| it.space == Space::Application;
-    let came = client.packets_of(PacketEvent::Received).filter(of_data);
-    let came: BTreeSet<u64> = came.filter_map(|it| it.number).collect();
+    let came = received_numbers(client)?;
     let last = came.last()?;
-    let sent = server.packets_of(PacketEvent::Sent).filter(of_data).filter_map(|it| it.number);
+    let sent = server.packets_of(PacketEvent::Sent);
+    let sent = sent.filter(|it| it.space == Space::Application).filter_map(|it| it.number);
     let sent: BTreeSet<u64> = sent.filter(|it| it <= last).collect();
     let lost = sent.difference(&came).count();
     (!sent.is_empty()).then(|| lost as f64 / sent.len() as f64)

@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 /// The most characters of a URL in a sentence.
 const URL_CHARACTERS: usize = 60;
 
-/// How far goodput, which is without headers of packets, can be above the measured rate of the path before times are to blame.
+/// Goodput excludes packet headers, so it is below the path's rate. If it exceeds the measured rate by this factor, the log's times
+/// are too coarse to measure that.
 const COARSE: f64 = 1.05;
 
 /// The input of the sentences.

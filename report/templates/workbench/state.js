@@ -94,22 +94,24 @@ export function toHash(state) {
   return `#${encodeURIComponent(JSON.stringify(Object.fromEntries(differs)))}`;
 }
 
-// Whether a link says anything that can be read.
-/** @param {string} hash */
-export function isReadable(hash) {
+// The object in a link; null if the link cannot be read.
+/** @param {string} hash @returns {object | null} */
+function objectIn(hash) {
   try {
     const said = JSON.parse(decodeURIComponent(hash.slice(1)) || "{}");
-    return typeof said === "object" && said !== null;
+    return typeof said === "object" ? said : null;
   } catch {
-    return false;
+    return null;
   }
 }
+
+/** @param {string} hash */
+export const isReadable = (hash) => objectIn(hash) !== null;
 
 // A link can come from anywhere: only keys that are known and values of their types count.
 /** @param {string} hash @returns {Partial<Now>} */
 export function fromHash(hash) {
-  if (!isReadable(hash)) return {};
-  const said = JSON.parse(decodeURIComponent(hash.slice(1)) || "{}");
+  const said = objectIn(hash) ?? {};
   const isLike = (value, model) => (model === null ? typeof value === "object" : typeof value === typeof model && Array.isArray(value) === Array.isArray(model) && value !== null);
   const known = Object.entries(said).filter(([key, value]) => Object.hasOwn(DEFAULTS, key) && isLike(value, DEFAULTS[key]));
   const state = Object.fromEntries(known);

@@ -72,7 +72,7 @@ fn whole_orders(question: &Question, document: &Document<'_>) -> String {
     let ratio = |it: &PageAnswer| it.judgement.ratio.unwrap_or(1.0);
     let best = better.max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
     let Some((best, scheme)) = best.and_then(|it| Some((it, it.choice.as_ref()?))) else {
-        return "Whole schemes, which only utmost serve runs: none is better than what you have."
+        return "Whole schemes, which only utmost serve runs: none is shown to be better than what you have."
             .to_owned();
     };
     let pages = question.pages();

@@ -50,21 +50,17 @@ pub(super) fn read(
 
 /// Why no packet could be decrypted, and what helps.
 fn undecrypted(keys: Option<&Path>) -> String {
+    let cause = "its packets cannot be decrypted";
     let Some(keys) = keys else {
-        return "its packets cannot be decrypted: name the file that SSLKEYLOGFILE named with --keys"
-            .to_owned();
+        return format!("{cause}: name the file that SSLKEYLOGFILE named with --keys");
     };
     // Whatever is not text has no secrets.
     let text = named_files::read_text(keys).unwrap_or_default();
-    let is_secret = |line: &&str| line.contains("SECRET") && line.split(' ').count() == 3;
-    let secrets = text.lines().filter(is_secret).count();
-    let has = if secrets == 0 {
-        "no secrets".to_owned()
-    } else {
-        format!("{secrets} secrets, none of its connections")
-    };
+    let has_secrets =
+        text.lines().any(|line| line.contains("SECRET") && line.split(' ').count() == 3);
+    let what = if has_secrets { "only secrets of other connections" } else { "no secrets" };
     format!(
-        "its packets cannot be decrypted: {} has {has}; name the file that SSLKEYLOGFILE named while the capture was made",
+        "{cause}: {} has {what}; name the file that SSLKEYLOGFILE named while the capture was made",
         keys.display()
     )
 }

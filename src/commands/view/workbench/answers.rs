@@ -32,7 +32,7 @@ pub(super) fn answers(
     let (policy, exports) = if let Some((place, by_hand)) = by_hand {
         let runs = [told[0].run, told[place].run];
         let advice = by_hand.advice(&asked.page, runs, found);
-        // Of pushes alone there is nothing to tell others.
+        // Other servers have no lines for pushes.
         let has_lines = !advice.lines.is_empty() || !advice.documents.is_empty();
         let exports = SERVERS.iter().filter(|_| has_lines);
         let exports = exports.map(|it| json!({"name": it.name, "text": it.export(&advice)}));
