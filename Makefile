@@ -64,9 +64,12 @@ artifact: bootstrap ## makes target/utmost-artifact-VERSION.tar.gz of the last c
 	@./bootstrap test
 	$(tools)/python/bin/python python/artifact.py $(target)
 
+# Builds from a folder without zig in it: zig gives relative paths to its headers below the folder where it runs, and crates are
+# compiled in other folders.
 release: ## makes what users install, in target/release-artifacts: an archive, Debian packages, a wheel
 	@./bootstrap release
-	PATH="$(abspath $(tools))/zig/bin:$(PATH)" cargo zigbuild --locked --release --workspace --target $(release_target).2.28 \
+	cd packaging && PATH="$(abspath $(tools))/zig/bin:$(PATH)" CARGO_TARGET_DIR="$(abspath $(target))" \
+		cargo zigbuild --locked --release --workspace --target $(release_target).2.28 \
 		--bin utmost --bin utmost-serve --bin utmost-workshop
 	$(tools)/python/bin/python python/release.py $(target)/$(release_target)/release $(target)/release-artifacts
 
