@@ -1,7 +1,8 @@
 //! Why bytes of a stream arrived late or twice: lost and retransmitted, retransmitted needlessly, or overtaken in transit.
 //!
 //! A client's log alone only permits a guess: data that fills a hole counts as retransmitted if its packet has a higher number
-//! than the data after the hole. The server's log shows which packet had each byte first.
+//! than the data after the hole. The server's log shows which packets had each byte before. If one of them arrives later, the byte
+//! was overtaken, not lost, although a retransmission brought it.
 
 use std::collections::BTreeMap;
 
@@ -161,17 +162,23 @@ fn arrived<'a>(
     server: Option<&Trace>,
 ) -> impl Iterator<Item = FrameCauses> + use<'a> {
     let first = server.map(|server| FirstSent::of(&server.arrivals));
+    let has_arrived = |number| client.packets.as_ref().is_some_and(|it| it.received.has(number));
     let mut streams: BTreeMap<u64, Stream> = BTreeMap::new();
     client.arrivals.iter().map(move |(frame, packet)| {
         let stream = streams.entry(frame.stream).or_default();
-        let was_sent_before = first.as_ref().and_then(|it| it.was_sent_before(&frame, packet?));
-        let mark = stream.mark(&frame, packet, was_sent_before);
+        let before =
+            first.as_ref().and_then(|it| it.sent_before(&frame, stream, packet?, has_arrived));
+        let mark = stream.mark(&frame, packet, before.as_ref().map(|it| it.lost_bytes > 0));
         let new_bytes = stream.receive(&frame, packet);
         let mut causes = Causes { duplicate_bytes: frame.bytes - new_bytes, ..Causes::default() };
-        match mark {
-            Some(Mark::Retransmitted) => causes.retransmitted_bytes = new_bytes,
-            Some(Mark::Reordered) => causes.reordered_bytes = new_bytes,
-            Some(Mark::Duplicate) | None => {}
+        match (mark, before) {
+            (Some(Mark::Retransmitted), Some(SentBefore { lost_bytes, late_bytes })) => {
+                causes.retransmitted_bytes = lost_bytes;
+                causes.reordered_bytes = late_bytes;
+            }
+            (Some(Mark::Retransmitted), None) => causes.retransmitted_bytes = new_bytes,
+            (Some(Mark::Reordered), _) => causes.reordered_bytes = new_bytes,
+            (Some(Mark::Duplicate) | None, _) => {}
         }
         FrameCauses { mark, new_bytes, causes }
     })
@@ -199,15 +206,40 @@ impl FirstSent {
         first
     }
 
-    /// Whether a packet before `packet` contained bytes of the frame; `None` if the server's log does not have them.
-    fn was_sent_before(&self, frame: &StreamFrame, packet: u64) -> Option<bool> {
+    /// What the frame in `packet` brings the stream, and an earlier packet contained; `None` if the server's log does not have it.
+    fn sent_before(
+        &self,
+        frame: &StreamFrame,
+        stream: &Stream,
+        packet: u64,
+        has_arrived: impl Fn(u64) -> bool,
+    ) -> Option<SentBefore> {
+        let sent = self.streams.get(&frame.stream)?;
+        let mut before = SentBefore::default();
+        let mut is_known = false;
         let end = frame.offset.saturating_add(frame.bytes);
-        let parts = self.streams.get(&frame.stream)?.range(..end).rev();
-        let mut overlapping =
-            parts.map(|(_, part)| *part).take_while(|part| part.0 > frame.offset).peekable();
-        overlapping.peek()?;
-        Some(overlapping.any(|(_, first)| first < packet))
+        for (low, high) in stream.assembly.fresh_parts(frame.offset, end) {
+            let overlapping = sent.range(..high).rev().take_while(|(_, part)| part.0 > low);
+            for (&start, &(stop, first)) in overlapping {
+                is_known = true;
+                if first < packet {
+                    let is_late = has_arrived(first);
+                    let sum = if is_late { &mut before.late_bytes } else { &mut before.lost_bytes };
+                    *sum += stop.min(high) - start.max(low);
+                }
+            }
+        }
+        is_known.then_some(before)
     }
+}
+
+/// Bytes that an earlier packet contained.
+#[derive(Default)]
+struct SentBefore {
+    /// In a packet that never arrived.
+    lost_bytes: u64,
+    /// In a packet that arrives later.
+    late_bytes: u64,
 }
 
 /// Time and packet of the frame with the highest end offset.
@@ -226,7 +258,7 @@ impl Stream {
         &self,
         frame: &StreamFrame,
         number: Option<u64>,
-        was_sent_before: Option<bool>,
+        was_lost: Option<bool>,
     ) -> Option<Mark> {
         let end = frame.offset.saturating_add(frame.bytes);
         if frame.bytes == 0 {
@@ -236,7 +268,7 @@ impl Stream {
             return Some(Mark::Duplicate);
         }
         let is_behind = frame.offset < self.farthest;
-        match was_sent_before {
+        match was_lost {
             Some(true) => return Some(Mark::Retransmitted),
             Some(false) => return is_behind.then_some(Mark::Reordered),
             None if !is_behind => return None,
@@ -266,6 +298,8 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number_ranges::NumberRanges;
+    use crate::trace::PacketLog;
 
     /// Frames of stream 0, 10 bytes each, as (packet, offset).
     fn log(vantage: Vantage, frames: &[(u64, u64)]) -> Trace {
@@ -307,5 +341,24 @@ mod tests {
         let bytes = (stream.retransmitted_bytes, stream.duplicate_bytes, stream.reordered_bytes);
         assert_eq!((bytes, traces[0].has_exact_causes), ((20, Some(10), 10), true));
         assert!(!traces[1].has_exact_causes);
+    }
+
+    #[test]
+    fn bytes_that_a_needless_retransmission_overtook_were_not_lost() {
+        // Packet 2 is late: the needless packet 4 overtakes it. Packet 3 is lost, and packet 5 repairs it.
+        let sent = [(1, 0), (2, 10), (3, 20), (4, 10), (5, 20), (6, 30)];
+        let came = [(1, 0), (6, 30), (4, 10), (2, 10), (5, 20)];
+        let mut arrived = NumberRanges::default();
+        came.iter().for_each(|it| arrived.add(it.0, it.0));
+        let (mut client, mut server) = (log(Vantage::Client, &came), log(Vantage::Server, &sent));
+        client.packets = Some(PacketLog { received: arrived.clone(), ..PacketLog::default() });
+        server.packets = Some(PacketLog { acknowledged: Some(arrived), ..PacketLog::default() });
+        let mut traces = [client, server];
+        settle(&mut traces);
+        let causes = traces.map(|it| {
+            let stream = &it.streams[0];
+            (stream.retransmitted_bytes, stream.duplicate_bytes, stream.reordered_bytes)
+        });
+        assert_eq!(causes, [(10, Some(10), 10), (10, Some(10), 0)]);
     }
 }
