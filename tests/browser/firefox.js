@@ -1,11 +1,11 @@
 // The workbench in Firefox: what hands do, numbers, links, files.
 
-import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { launchFirefox } from "./pages.js";
-import { bothAnswered, filesAreSaved, handsWork, linkRestores, numbersAreThoseOfCompare, openRoom, schemeFileRuns, slidersAnswer } from "./workbench.js";
+import { launchFirefox, openRoom, withProgram } from "./pages.js";
+import { choicesAnswer, madeStudy, studyIsChosen } from "./studies.js";
+import { bothAnswered, filesAreSaved, handsWork, linkRestores, numbersAreThoseOfCompare, schemeFileRuns, slidersAnswer } from "./workbench.js";
 
 const PAGES_COMPARED = 3;
 
@@ -15,25 +15,38 @@ export async function workbenchWorksInFirefox(program, accessibility, check) {
   const browser = await launchFirefox("light", downloads);
   if (!browser) return console.log("skipped: no Firefox; name one in UTMOST_FIREFOX");
   const checkIn = (name, ...found) => check(`Firefox: ${name}`, ...found);
-  const server = spawn(program, ["view"]);
   try {
-    const address = await new Promise((done) => server.stdout.on("data", (data) => done(String(data).match(/http:\S+/)[0])));
-    const { page, problems } = await openRoom(browser, address, {});
-    const blocks = await page.locator("#picture svg path").count();
-    checkIn("ribbons are drawn", blocks > 10, blocks);
-    await accessibility(page, "workbench, Firefox");
-    await handsWork(page, checkIn);
-    await linkRestores(browser, page, checkIn);
-    await schemeFileRuns(page, checkIn);
-    await slidersAnswer(page);
-    await filesAreSaved(page, checkIn, (_, button) => savedIn(downloads, button));
-    await numbersAreThoseOfCompare(page, program, checkIn, PAGES_COMPARED);
-    checkIn("no errors, no requests elsewhere, no dialogs", !problems.length, problems[0]);
-    await darkAndNarrow(address, accessibility, checkIn);
+    await withProgram(program, ["view"], (address) => pagesAndOrders(browser, program, address, downloads, accessibility, checkIn));
+    await studies(browser, program, accessibility, checkIn);
   } finally {
-    server.kill();
     await browser.close();
   }
+}
+
+async function pagesAndOrders(browser, program, address, downloads, accessibility, check) {
+  const { page, problems } = await openRoom(browser, address, {});
+  const blocks = await page.locator("#picture svg path").count();
+  check("ribbons are drawn", blocks > 10, blocks);
+  await accessibility(page, "workbench, Firefox");
+  await handsWork(page, check);
+  await linkRestores(browser, page, check);
+  await schemeFileRuns(page, check);
+  await slidersAnswer(page);
+  await filesAreSaved(page, check, (_, button) => savedIn(downloads, button));
+  await numbersAreThoseOfCompare(page, program, check, PAGES_COMPARED);
+  check("no errors, no requests elsewhere, no dialogs", !problems.length, problems[0]);
+  await darkAndNarrow(address, accessibility, check);
+}
+
+async function studies(browser, program, accessibility, check) {
+  const folder = madeStudy(program);
+  await withProgram(program, ["view", folder], async (address) => {
+    const { page, problems } = await openRoom(browser, address, {}, "#pages tbody tr");
+    await accessibility(page, "study, Firefox");
+    await choicesAnswer(page, program, folder, check);
+    check("study: no errors, no requests elsewhere, no dialogs", !problems.length, problems[0]);
+  });
+  await studyIsChosen(browser, program, folder, check);
 }
 
 // What a button saves: WebDriver BiDi tells nothing of files that a page makes, so the folder is looked at until one is whole.

@@ -1,5 +1,6 @@
-// Starts the browsers; opens a report and watches it.
+// Starts the browsers and the workbench; opens a report or a room, and watches it.
 
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium, firefox } from "playwright-core";
@@ -45,4 +46,32 @@ export async function open(browser, file, options = {}) {
   await page.waitForFunction(() => globalThis.report !== undefined, null, { timeout: 60000, polling: 10 });
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   return { page, problems, openedMs: performance.now() - started };
+}
+
+// Visits the address that the program prints, and ends the program.
+export async function withProgram(program, words, visit) {
+  const server = spawn(program, words);
+  try {
+    await visit(await new Promise((done) => server.stdout.on("data", (data) => done(String(data).match(/http:\S+/)[0]))));
+  } finally {
+    server.kill();
+  }
+}
+
+// A room of the workbench, ready for hands, with what went wrong on it.
+export async function openRoom(browser, address, options, ready = "#picture svg") {
+  const page = await (await browser.newContext({ viewport: { width: 1300, height: 900 }, ...options })).newPage();
+  const problems = [];
+  // The program refuses some questions of these tests.
+  const isRefusal = (text) => /status of 422/.test(text);
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && !isRefusal(message.text()) && problems.push(message.text()));
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("request", (request) => new RegExp(`^(${new URL(address).origin}|blob:|data:)`).test(request.url()) || problems.push(request.url()));
+  page.on("dialog", (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  await page.goto(address);
+  await page.waitForSelector(ready);
+  return { page, problems };
 }

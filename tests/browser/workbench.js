@@ -1,64 +1,47 @@
 // The workbench in Chromium: hands, numbers, links, hostile names.
 
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openRoom, withProgram } from "./pages.js";
 import { urlsAreRecorded } from "./recording.js";
+import { studyWorks } from "./studies.js";
 
 const PAGES_COMPARED = 20;
 
 // Starts the program and opens its page; `check` takes a name, whether it holds, and what was found.
 export async function workbenchWorks(browser, program, accessibility, check) {
   const started = performance.now();
-  const server = spawn(program, ["view"]);
-  try {
-    const address = await new Promise((done) => server.stdout.on("data", (data) => done(String(data).match(/http:\S+/)[0])));
-    const { page, problems } = await openRoom(browser, address, { colorScheme: "light" });
-    console.log(`     from \`utmost view\` to the first ribbon: ${Math.round(performance.now() - started)} ms`);
-    await accessibility(page, "workbench, light");
-    await handsWork(page, check);
-    await linkRestores(browser, page, check);
-    await schemeFileRuns(page, check);
-    await slidersAnswer(page);
-    await dragsAreSmooth(page);
-    await filmIsTheModel(page, check);
-    await pushesAreByHand(page, check);
-    await keysReachAll(page, check);
-    await filesAreSaved(page, check);
-    await searchStops(page, check);
-    await urlsAreRecorded(page, check);
-    await numbersAreThoseOfCompare(page, program, check);
-    await hostileNamesAreText(page, check);
-    check("workbench: no errors, no requests elsewhere, no dialogs", !problems.length, problems[0]);
-    const dark = await openRoom(browser, address, { colorScheme: "dark", viewport: { width: 390, height: 844 } });
-    await accessibility(dark.page, "workbench, dark, on a telephone");
-    const overflow = await dark.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    check("workbench: keeps within a window of 390", overflow <= 0, overflow);
-    const elsewhere = await (await browser.newContext()).newPage();
-    const answer = await elsewhere.goto(new URL("/00/", address).href);
-    check("workbench: without the token nothing is shown", answer.status() === 403, answer.status());
-    await studyWorks(browser, program, accessibility, check);
-  } finally {
-    server.kill();
-  }
+  await withProgram(program, ["view"], (address) => pagesAndOrders(browser, program, address, started, accessibility, check));
+  await studyWorks(browser, program, accessibility, check);
 }
 
-export async function openRoom(browser, address, options, ready = "#picture svg") {
-  const page = await (await browser.newContext({ viewport: { width: 1300, height: 900 }, ...options })).newPage();
-  const problems = [];
-  // The program refuses some questions of these tests.
-  const isRefusal = (text) => /status of 422/.test(text);
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && !isRefusal(message.text()) && problems.push(message.text()));
-  page.on("pageerror", (error) => problems.push(error.message));
-  page.on("request", (request) => new RegExp(`^(${new URL(address).origin}|blob:|data:)`).test(request.url()) || problems.push(request.url()));
-  page.on("dialog", (dialog) => {
-    problems.push(`dialog: ${dialog.message()}`);
-    dialog.dismiss();
-  });
-  await page.goto(address);
-  await page.waitForSelector(ready);
-  return { page, problems };
+async function pagesAndOrders(browser, program, address, started, accessibility, check) {
+  const { page, problems } = await openRoom(browser, address, { colorScheme: "light" });
+  console.log(`     from \`utmost view\` to the first ribbon: ${Math.round(performance.now() - started)} ms`);
+  await accessibility(page, "workbench, light");
+  await handsWork(page, check);
+  await linkRestores(browser, page, check);
+  await schemeFileRuns(page, check);
+  await slidersAnswer(page);
+  await dragsAreSmooth(page);
+  await filmIsTheModel(page, check);
+  await pushesAreByHand(page, check);
+  await keysReachAll(page, check);
+  await filesAreSaved(page, check);
+  await searchStops(page, check);
+  await urlsAreRecorded(page, check);
+  await numbersAreThoseOfCompare(page, program, check);
+  await hostileNamesAreText(page, check);
+  check("workbench: no errors, no requests elsewhere, no dialogs", !problems.length, problems[0]);
+  const dark = await openRoom(browser, address, { colorScheme: "dark", viewport: { width: 390, height: 844 } });
+  await accessibility(dark.page, "workbench, dark, on a telephone");
+  const overflow = await dark.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  check("workbench: keeps within a window of 390", overflow <= 0, overflow);
+  const elsewhere = await (await browser.newContext()).newPage();
+  const answer = await elsewhere.goto(new URL("/00/", address).href);
+  check("workbench: without the token nothing is shown", answer.status() === 403, answer.status());
 }
 
 // The values that the table has, with all digits: by order, then by engine in the order of columns.
@@ -268,59 +251,6 @@ async function searchStops(page, check) {
   await page.locator("#status").filter({ hasText: /^Found 1 priority/ }).waitFor();
   check("a search finds the late hero", Object.keys(await page.evaluate(() => workbench.state.now.byHand.priorities)).length === 1);
   await page.getByRole("button", { name: "As browsers ask", exact: true }).click();
-}
-
-// A folder of `compare --out`: its tests follow the choice, a dot leads to its page, a page to its loads.
-async function studyWorks(browser, program, accessibility, check) {
-  const folder = join(mkdtempSync(join(tmpdir(), "utmost-")), "study");
-  const pages = ["case-study-1", "case-study-2", "davies-meenan", "agency-index", "gentelella-index", "chrome-har-bing", "perfcascade-github"];
-  execFileSync(program, ["compare", ...pages, "--schemes", "rfc9218,dfifo,rr", "--engine", "ideal", "--network", "3g,cable", "--out", folder]);
-  const server = spawn(program, ["view", folder]);
-  try {
-    const address = await new Promise((done) => server.stdout.on("data", (data) => done(String(data).match(/http:\S+/)[0])));
-    const { page, problems } = await openRoom(browser, address, { colorScheme: "light" }, "#pages tbody tr");
-    await accessibility(page, "study, light");
-    await page.selectOption("#baseline", "dfifo");
-    await page.selectOption("#metric", "load");
-    await page.waitForFunction(() => study.answer().baseline === "dfifo" && study.answer().metric === "load");
-    const compared = JSON.parse(execFileSync(program, ["compare", "--from", join(folder, "manifest.json"), "--baseline", "dfifo", "--metric", "load", "--json"], { maxBuffer: 1 << 28 }));
-    const rows = await page.evaluate(() => study.answer().comparisons.map((it) => it.row));
-    check("the tests of a study follow the choice, to the digit", JSON.stringify(rows) === JSON.stringify(compared.comparisons));
-    await page.fill("#filter", "case");
-    check("a study's pages can be filtered", (await page.locator("#pages tbody tr").count()) === 2);
-    await page.fill("#filter", "");
-    await page.locator("#pages thead button").first().click();
-    const names = await page.locator("#pages tbody th").allTextContents();
-    check("and sorted", names.join() === [...names].sort().join() && names.length === pages.length, names.join());
-    await page.locator("#dots .dot").first().click();
-    await page.locator("#loads tbody tr").first().waitFor();
-    check("a dot leads to its page, and a page to its loads", (await page.locator("#loads tbody tr").count()) === 4, await page.locator("#loads-title").textContent());
-    await page.getByText("Try orders on this page").click();
-    await page.waitForSelector("#picture svg");
-    check("and to its orders", pages.includes(await page.inputValue("#page")));
-    check("study: no errors, no requests elsewhere, no dialogs", !problems.length, problems[0]);
-    await studyIsOpened(browser, program, folder, check);
-    const dark = await openRoom(browser, address, { colorScheme: "dark", viewport: { width: 390, height: 844 } }, "#pages tbody tr");
-    await accessibility(dark.page, "study, dark, on a telephone");
-    const overflow = await dark.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    check("study: keeps within a window of 390", overflow <= 0, overflow);
-  } finally {
-    server.kill();
-  }
-}
-
-// A program without a study shows one whose folder somebody chooses.
-async function studyIsOpened(browser, program, folder, check) {
-  const server = spawn(program, ["view"]);
-  try {
-    const address = await new Promise((done) => server.stdout.on("data", (data) => done(String(data).match(/http:\S+/)[0])));
-    const { page } = await openRoom(browser, `${address}study`, {}, "#problem:not([hidden])");
-    await page.setInputFiles("#folder", folder);
-    await page.waitForSelector("#pages tbody tr");
-    check("a study's folder is opened in the page", (await page.locator("#pages tbody tr").count()) === 7 && (await page.locator("#problem").isHidden()));
-  } finally {
-    server.kill();
-  }
 }
 
 export async function numbersAreThoseOfCompare(page, program, check, count = PAGES_COMPARED) {

@@ -7,9 +7,11 @@ use ::serve::Failure;
 use lab::Contender;
 use lab::network::Network;
 use lab::study::record::{finished, is_study};
+use lab::study::statistics::geometric_mean;
 use lab::study::{Plan, RunRecord, Study, answers, conditions, missing, page_dots, title};
 use qlog_tools::metrics::{self, METRICS, Set};
 use serde_json::{Value, json};
+use std::cmp::Ordering::Equal;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,14 +25,14 @@ pub(super) struct StudyRoom {
 /// A plan, and its loads.
 type ReadStudy = (Plan, Vec<RunRecord>);
 
-/// A metric, and two schemes of the study.
+/// A metric and a baseline of the study, which its plan then has, and a scheme if one is named.
 struct Choice {
     plan: Plan,
-    scheme: String,
+    scheme: Option<String>,
 }
 
 impl Choice {
-    /// The choice that a query names; by default, the study's first entries.
+    /// The choice that a query names; by default, the study's own metric and baseline.
     fn new(own: &Plan, query: &str) -> Result<Self, Failure> {
         let named = |key: &str| parameters(query, key).pop().filter(|it| !it.is_empty());
         let known = |name: String| {
@@ -41,19 +43,32 @@ impl Choice {
             Ok(name)
         };
         let baseline = known(named("baseline").unwrap_or_else(|| own.baseline.clone()))?;
-        let mut others = own.schemes.iter().map(Contender::name).filter(|it| *it != baseline);
-        let other = others.next().unwrap_or(&baseline).to_owned();
-        let scheme = known(named("scheme").unwrap_or(other))?;
+        let scheme = named("scheme").map(known).transpose()?;
         let metric = named("metric").unwrap_or_else(|| own.metric.name.to_owned());
         let no_metric = || Failure::BadInput(format!("no metric is named {metric:?}"));
         let metric = metrics::find(&metric).ok_or_else(no_metric)?;
         Ok(Self { plan: Plan { metric, baseline, ..own.clone() }, scheme })
     }
 
+    /// The scheme that is named; else the one with the highest ratio over all settings, so that the room opens with what the study found.
+    fn scheme<'a>(&'a self, study: &'a Study) -> &'a str {
+        let set = study.main_set();
+        let ratio = |scheme: &str| {
+            let rows = study.comparisons.iter().filter(|it| it.scheme == scheme);
+            geometric_mean(
+                &rows.filter_map(|it| it.geometric_mean_ratio.get(set)).collect::<Vec<_>>(),
+            )
+        };
+        let others = self.plan.schemes.iter().map(Contender::name);
+        let ratios = others.filter(|it| *it != self.plan.baseline).map(|it| (ratio(it), it));
+        // Of equal ones the first.
+        let best = ratios.rev().max_by(|one, other| one.0.partial_cmp(&other.0).unwrap_or(Equal));
+        self.scheme.as_deref().unwrap_or_else(|| best.map_or(&*self.plan.baseline, |it| it.1))
+    }
+
     /// The figures of the two schemes alone.
-    fn dots(&self, runs: &[RunRecord]) -> Vec<Value> {
-        let names = [&self.plan.baseline, &self.scheme];
-        let is_chosen = |name: &str| names.iter().any(|it| *it == name);
+    fn dots(&self, scheme: &str, runs: &[RunRecord]) -> Vec<Value> {
+        let is_chosen = |name: &str| name == self.plan.baseline || name == scheme;
         let mut plan = self.plan.clone();
         plan.schemes.retain(|it| is_chosen(it.name()));
         let runs = runs.iter().filter(|it| is_chosen(&it.scheme)).cloned().collect();
@@ -79,6 +94,7 @@ impl StudyRoom {
         let choice = Choice::new(own, query)?;
         let plan = &choice.plan;
         let study = Study::of_runs(plan, runs.clone());
+        let scheme = choice.scheme(&study);
         let comparisons = study.comparisons.iter().map(|row| {
             let [all, atf] = Set::ALL.map(|set| row.verdict(set).name());
             json!({"setting": row.setting.sentence(), "verdict": {"all": all, "atf": atf}, "row": row})
@@ -93,14 +109,14 @@ impl StudyRoom {
             "conditions": conditions,
             "metric": plan.metric.name,
             "baseline": plan.baseline,
-            "scheme": choice.scheme,
+            "scheme": scheme,
             "set": study.main_set().name(),
             "metrics": METRICS,
             "schemes": plan.schemes.iter().map(Contender::name).collect::<Vec<_>>(),
             "bundled": bundled.map(|it| &*it.name).collect::<Vec<_>>(),
             "comparisons": comparisons.collect::<Vec<_>>(),
             "pages": pages.collect::<Vec<_>>(),
-            "figures": choice.dots(runs),
+            "figures": choice.dots(scheme, runs),
         })
         .to_string())
     }
