@@ -121,8 +121,11 @@ fn directory(root: &Path, file: Option<&Path>, line: usize) -> Result<Arc<dyn Si
     let site = DirectorySite::open(root).map_err(|error| match file {
         Some(_) => in_config(file, line, format!("root: {error}")),
         None => Failure::in_flag("--root")(error),
-    });
-    Ok(Arc::new(site?))
+    })?;
+    if !root.join("index.html").exists() {
+        eprintln!("warning: {} has no index.html, so \"/\" is not found", root.display());
+    }
+    Ok(Arc::new(site))
 }
 
 fn upstream(address: &Address, limits: &UpstreamLimits) -> Result<Arc<dyn Site>, Failure> {
