@@ -47,6 +47,25 @@ fn both_ends_of_each_pair_tell_of_the_same_bytes_and_connection() {
     }
 }
 
+/// A server's log alone says whether bytes were lost or sent in vain, by acknowledgements; both logs, by what arrived.
+#[test]
+fn a_servers_log_alone_gives_the_causes_of_both_within_two_percent_of_the_bytes() {
+    for (pair, ending, bytes, _) in PAIRS {
+        let read = |end| traces(&format!("generated/{pair}_{end}.{ending}.gz"), Detail::Arrivals);
+        let (Some(client), Some(server)) = (read("client"), read("server")) else { return };
+        let mut ends = [largest(client), largest(server)];
+        crate::causes::settle(&mut ends);
+        let [both, alone] = ends.map(|end| {
+            let streams = end.streams.iter();
+            let sent_again =
+                streams.map(|it| (it.retransmitted_bytes, it.duplicate_bytes.unwrap_or_default()));
+            sent_again.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1))
+        });
+        let differ = both.0.abs_diff(alone.0) + both.1.abs_diff(alone.1);
+        assert!(50 * differ <= bytes, "{pair}: {both:?} with both, {alone:?} alone");
+    }
+}
+
 #[test]
 fn the_stacks_are_recognised_and_losses_counted() {
     for (name, stack, lost) in [
