@@ -11,12 +11,16 @@ use boring::x509::X509;
 use bytes::Bytes;
 use client::event_loop::{PlayError, play};
 use client::{HttpVersion, NextPage, Options, Problem, Verify};
+use corpus::page::PageResource;
+use corpus::{Page, bundled};
 use page_site::PageSite;
 use schedulers::find_scheme;
 use server::event_loop::EventLoop;
 use server::{Identity, Server};
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 const OVER_TCP: [HttpVersion; 2] = [HttpVersion::Http1, HttpVersion::Http2];
@@ -144,6 +148,71 @@ fn a_connection_that_ends_early_ends_the_load_with_its_cause() {
     let outcome = play(page(), entrance, &over(HttpVersion::Http2)).expect("an outcome");
     assert!(!outcome.completed);
     assert!(!outcome.problems.is_empty());
+}
+
+/// A document, and images of these urgencies: `/1`, `/2` and so on.
+fn images(urgencies: &[u8]) -> Page {
+    let mut page = bundled("case-study-1").expect("a bundled page").clone();
+    let image = page.resources[5].clone();
+    page.resources.truncate(1);
+    for (urgency, id) in urgencies.iter().zip(1..) {
+        let mut image = PageResource { id, url: format!("/{id}"), ..image.clone() };
+        image.browser.as_mut().expect("signals").urgency = *urgency;
+        page.resources.push(image);
+    }
+    page
+}
+
+/// No image is sent before six are asked for.
+#[test]
+fn over_http_1_six_connections_carry_requests_and_the_most_urgent_come_first() {
+    let page = Arc::new(images(&[5, 5, 5, 5, 5, 5, 1, 1]));
+    let listener = TcpListener::bind(any_port()).expect("a port");
+    let entrance = listener.local_addr().expect("an address");
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let (seen, sizes) = (Arc::clone(&asked), Arc::clone(&page));
+    std::thread::spawn(move || {
+        let (acceptor, six) = (acceptor(b"\x08http/1.1"), Arc::new(Barrier::new(6)));
+        for (connection, stream) in listener.incoming().enumerate() {
+            let mut stream = acceptor.accept(stream.expect("a client")).expect("TLS");
+            let (seen, sizes, six) = (Arc::clone(&seen), Arc::clone(&sizes), Arc::clone(&six));
+            std::thread::spawn(move || {
+                while let Some(path) = asked_for(&mut stream) {
+                    let resource = sizes.resources.iter().find(|it| it.url == path);
+                    let bytes = resource.expect("of the page").bytes;
+                    if path != "/index.html" {
+                        let mut seen = seen.lock().expect("no panic");
+                        seen.push((connection, path));
+                        let is_early = seen.len() <= 6;
+                        drop(seen);
+                        if is_early {
+                            six.wait();
+                        }
+                    }
+                    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {bytes}\r\n\r\n");
+                    let body = vec![0; usize::try_from(bytes).expect("small")];
+                    stream.write_all(&[head.as_bytes(), &body].concat()).expect("taken");
+                }
+            });
+        }
+    });
+    let outcome = play(page, entrance, &over(HttpVersion::Http1)).expect("a load");
+    assert!(outcome.completed && outcome.problems.is_empty(), "{:?}", outcome.problems);
+    let asked = asked.lock().expect("no panic");
+    assert!(asked.iter().all(|it| it.0 < 6), "{asked:?}");
+    let first: BTreeSet<&str> = asked[..6].iter().map(|it| &*it.1).collect();
+    assert!(first.contains("/7") && first.contains("/8"), "{asked:?}");
+}
+
+/// The path of the next request.
+fn asked_for(stream: &mut impl Read) -> Option<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).ok()?.split(' ').nth(1).map(str::to_owned)
 }
 
 /// Serves one connection of TLS with this protocol.

@@ -163,6 +163,54 @@ const LARGE: &str = r#"{
     "critical": true, "above_fold": true, "trigger": {"on": "nav"}}]
 }"#;
 
+/// 1 % of the datagrams are lost, each by itself: a loss is no sign of a full queue there.
+#[test]
+fn under_random_loss_bbr_carries_a_download_faster_than_cubic_whatever_is_lost() {
+    let page = Arc::new(Page::parse(LARGE, "LARGE").expect("a page"));
+    for seed in 0..5 {
+        let [bbr_ms, cubic_ms] = [CongestionControl::Bbr2, CongestionControl::Cubic].map(|it| {
+            let options =
+                |network: &Network| Options { congestion_control: it, ..options("rr", network) };
+            let run = loaded(&page, "cable-lossy", seed, options);
+            RunRecord::of_load(&page, &run.load).duration_ms
+        });
+        println!("{bbr_ms:.0} and {cubic_ms:.0} ms");
+        assert!(bbr_ms < cubic_ms, "{bbr_ms} and {cubic_ms}");
+    }
+}
+
+/// A style sheet that the client asks for after a second, alone or in the middle of a download of lower urgency.
+#[test]
+fn beside_a_download_an_urgent_response_takes_no_longer_than_on_an_empty_connection() {
+    let took_ms = |download: &str| {
+        let page = Page::parse(&URGENT.replace("DOWNLOAD", download), "URGENT").expect("a page");
+        let page = Arc::new(page);
+        let run = loaded(&page, "cable", 0, |it| options("rfc9218", it));
+        let record = RunRecord::of_load(&page, &run.load);
+        let style = record.resources.iter().find(|it| it.url.ends_with("late.css")).expect("it");
+        style.complete_ms.expect("complete") - style.requested_ms
+    };
+    let alone_ms = took_ms("");
+    let beside_ms = took_ms(DOWNLOAD);
+    println!("{alone_ms:.1} ms alone, {beside_ms:.1} ms beside the download");
+    assert!(alone_ms > 50.0, "a round trip: {alone_ms}");
+    assert!(beside_ms < alone_ms + 3.0, "{alone_ms} and {beside_ms}");
+}
+
+const URGENT: &str = r#"{
+  "format": "utmost-page/1", "name": "urgent", "viewport": [1366, 768],
+  "source": {"kind": "hand", "from": "this test", "licence": "MIT OR Apache-2.0"},
+  "origins": [{"host": "urgent.test", "party": "first"}],
+  "resources": [{"id": 0, "url": "/", "kind": "html", "mime": "text/html", "bytes": 2000, "main": true,
+      "critical": true, "above_fold": true, "trigger": {"on": "nav"}},
+    {"id": 1, "url": "/late.css", "kind": "css", "mime": "text/css", "bytes": 8000, "browser": {"urgency": 0},
+      "trigger": {"on": "complete", "of": 0, "delay_ms": 1000}}DOWNLOAD]
+}"#;
+
+const DOWNLOAD: &str = r#",
+    {"id": 2, "url": "/download.png", "kind": "image", "mime": "image/png", "bytes": 6000000,
+      "browser": {"urgency": 5}, "trigger": {"on": "complete", "of": 0}}"#;
+
 #[test]
 fn a_load_outlives_a_blackhole() {
     let page = Arc::new(Page::parse(LARGE, "LARGE").expect("a page"));
