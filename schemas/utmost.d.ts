@@ -1811,7 +1811,7 @@ export type StressVisited = {
   protocol: "HTTP/3" | "HTTP/2" | "HTTP/1.1";
 };
 
-/** The output of `utmost compare --json` and `utmost play --json`: page loads, and statistics of each scheme in each setting (network, send buffer, congestion control, HTTP version, queue, round trip, rate, loss, cross traffic, push policy, gate, hints, use of signals). Times are milliseconds from the first request. */
+/** The output of `utmost compare --json` and `utmost play --json`: page loads, and statistics of each scheme in each setting (network, send buffer, congestion control, HTTP version, queue, round trip, rate, loss, cross traffic, push policy, gate, hints, migration, use of signals). Times are milliseconds from the first request. */
 export type Study = {
   /** The baseline of speedups. Absent where nothing is compared. */
   baseline?: string;
@@ -1869,6 +1869,8 @@ export type StudyComparison = {
   loss?: StudyLoss;
   /** Pairs in which the baseline is better. */
   losses: StudyCounts;
+  /** Where the study varies it. */
+  migration?: StudyMigration;
   network: string;
   /** Pages with a ratio. */
   pages: StudyCount;
@@ -1949,6 +1951,8 @@ export type StudyIntervals = {
 
 export type StudyLoss = number;
 
+export type StudyMigration = "none" | "MigSW" | "MigSP" | "MigCP";
+
 /** What a page is like. `pages.csv` has these in columns of the same names. */
 export type StudyPageFacts = {
   /** The number of resources above the fold. */
@@ -2000,6 +2004,8 @@ export type StudyPageRow = {
   loss?: StudyLoss;
   /** If the study says what is pushed. */
   median_pushes?: StudyPushes;
+  /** Where the study varies it. */
+  migration?: StudyMigration;
   network: string;
   page: string;
   /** Whether the order of oracle (anti-oracle) is proven to be the best (worst). Absent for schemes. */
@@ -2066,6 +2072,8 @@ export type StudyProvenance = {
   metadata?: "none" | "browser" | "full";
   /** What speedups compare. */
   metric?: string;
+  /** Which responses leave the connection of their request. Without it none. */
+  migrations?: Array<StudyMigration>;
   /** The resolved path. */
   networks?: Array<Record<string, unknown>>;
   pages?: Array<{
@@ -2128,6 +2136,8 @@ export type StudyRankCorrelation = {
   http?: StudyHttp;
   /** Where the study varies it. */
   loss?: StudyLoss;
+  /** Where the study varies it. */
+  migration?: StudyMigration;
   network: string;
   published: string;
   /** Where the study varies it. */
@@ -2188,6 +2198,8 @@ export type StudyRow = {
   /** 95 % interval by a studentised bootstrap of the mean's logarithm: sites, each with all of its pages, are resampled; of a single page, its loads. */
   mean_speedup_interval: StudyIntervals;
   median_speedup: StudyIndices;
+  /** Where the study varies it. */
+  migration?: StudyMigration;
   network: string;
   /** Pages with a speedup. */
   pages: StudyCount;
@@ -2242,6 +2254,8 @@ export type StudyRun = {
   loss?: StudyLoss;
   /** No order can have a lower ATF ByteIndex, in ms; null where no bound is known, and where others use the link (`cross`). */
   lower_bound: StudyAboveFold;
+  /** Which responses leave the connection of their request. Without it none. */
+  migration?: StudyMigration;
   network: string;
   page: string;
   /** Whether the order of oracle (anti-oracle) is proven to be the best (worst), or only the best (worst) found. Absent for schemes. */

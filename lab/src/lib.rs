@@ -24,6 +24,7 @@ pub mod push_and_hints;
 pub mod relay;
 pub mod scenario;
 pub mod stack;
+mod stream_migration;
 pub mod study;
 mod warm_up;
 pub mod what_if;
@@ -36,6 +37,7 @@ pub use file_error::{FileError, write_file};
 pub use file_name::file_name;
 pub use metadata::Metadata;
 pub use navigation::Navigation;
+pub use stream_migration::StreamMigration;
 
 use client::Outcome;
 use client::playback::Playback;

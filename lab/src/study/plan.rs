@@ -16,7 +16,7 @@ use crate::browsing::Browser;
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
 use crate::study::StudyError;
-use crate::{Contender, CrossTraffic, DeliveryOrder, Metadata};
+use crate::{Contender, CrossTraffic, DeliveryOrder, Metadata, StreamMigration};
 use client::profile::Profile;
 use corpus::Page;
 use engine::Refusal;
@@ -372,6 +372,7 @@ impl Plan {
             send_buffer_bytes: setting.send_buffer_bytes,
             congestion_control: setting.cc.unwrap_or(defaults.congestion_control),
             signals: setting.signals.unwrap_or(defaults.signals),
+            migration: setting.migration.and_then(StreamMigration::policy),
             ..defaults
         };
         let paced = match network.pace() {

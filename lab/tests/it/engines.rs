@@ -5,7 +5,7 @@ use corpus::Page;
 use lab::ideal::Conditions;
 use lab::network::Network;
 use lab::study::{Engine, Plan, RunRecord, Settings, engines, run};
-use lab::{Contender, Load, ideal, wire};
+use lab::{Contender, Load, StreamMigration, ideal, wire};
 use qlog_tools::metrics::{METRICS, find};
 use schedulers::{find_scheme, paper_schemes};
 use server::{CongestionControl, Options};
@@ -280,6 +280,30 @@ fn a_page_has_the_same_causes_and_metrics_over_each_version() {
     });
     assert!(loads[2].contains(&"byte_index") && loads[2].contains(&"load"), "{loads:?}");
     assert_eq!((&loads[0], &loads[1]), (&loads[2], &loads[2]));
+}
+
+/// A small image that is asked for while a large one fills the server's send buffer.
+#[test]
+fn small_responses_come_earlier_where_a_large_one_migrates() {
+    let mut page = Page::clone(&page());
+    page.resources[2].bytes = 5_000_000;
+    page.resources[3].trigger.delay_ms = 500.0;
+    let mut plan = plan(vec![Arc::new(page)], engines::STACK);
+    plan.schemes.retain(|it| it.name() == "fifo");
+    plan.baseline = "fifo".to_owned();
+    plan.settings = Settings {
+        migrations: StreamMigration::ALL.to_vec(),
+        send_buffers_bytes: vec![1_000_000],
+        ..Settings::on(Network::find("cable").expect("built in"), engines::STACK)
+    };
+    let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
+    let waits = study.runs.iter().map(|run| {
+        let small = run.resources.iter().find(|it| it.id == 3).expect("the stylesheet");
+        let name = run.setting.migration.map(StreamMigration::name);
+        let round_trips = (small.complete_ms.expect("complete") - small.requested_ms) / 50.0;
+        format!("{} {round_trips:.0}", name.unwrap_or_default())
+    });
+    assert_eq!(waits.collect::<Vec<_>>(), ["none 26", "MigSW 3", "MigSP 2", "MigCP 2"]);
 }
 
 #[test]

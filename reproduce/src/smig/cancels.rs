@@ -1,7 +1,7 @@
 //! The bytes that still arrive after a download ends before its last byte: Table 2 and Figure 11, against a FIFO that takes
 //! nothing back.
 
-use super::moved::Migration;
+use super::moved::moved;
 use super::small_objects::{BUFFERS, FAIR, SCHEME};
 use super::tail::TAIL_RTT_MS;
 use super::{
@@ -10,6 +10,7 @@ use super::{
 use crate::bench::Bench;
 use crate::downloads::{Download, Downloaded, Downloads, network};
 use crate::{ReproduceError, Row};
+use lab::StreamMigration;
 use lab::network::Network;
 use schedulers::Kind;
 use server::CongestionControl;
@@ -54,7 +55,7 @@ struct Tails {
     end: End,
     server: Server,
     network: Network,
-    migration: Option<Migration>,
+    migration: StreamMigration,
     ends: u32,
 }
 
@@ -62,11 +63,11 @@ impl Tails {
     fn new(end: End, control: CongestionControl, buffer_bytes: u64, network: Network) -> Self {
         let scheme = if end == End::Committed { SCHEME } else { FAIR };
         let server = Server::new(scheme, control, buffer_bytes);
-        Self { end, server, network, migration: None, ends: ENDS }
+        Self { end, server, network, migration: StreamMigration::None, ends: ENDS }
     }
 
     fn moved(self) -> Self {
-        Self { migration: Some(Migration::ServerWhole), ..self }
+        Self { migration: StreamMigration::ServerWhole, ..self }
     }
 
     /// The bytes that the link still brings, headers of packets included: their mean in KB.
@@ -103,10 +104,7 @@ impl Tails {
         }
         let downloads = self.server.downloads(self.network.clone(), requests)?;
         let downloads = Downloads { close_ms, ..downloads };
-        Ok(match self.migration {
-            Some(migration) => migration.applied(downloads, true),
-            None => downloads,
-        })
+        Ok(moved(downloads, self.migration, true))
     }
 }
 

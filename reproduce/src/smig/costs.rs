@@ -1,11 +1,12 @@
 //! The loss of the large download by migration: Figure 10.
 
-use super::moved::Migration;
+use super::moved::{MIGRATIONS, moved};
 use super::small_objects::FAIR;
 use super::{CONTROLS, DEFAULT_BUFFER_BYTES, MB, RTT_MS, Server, large, link};
 use crate::bench::Bench;
 use crate::row::ratio;
 use crate::{ReproduceError, Row};
+use lab::StreamMigration;
 use server::CongestionControl::{self, Bbr2};
 
 const COSTS: &str = "What the large download loses by migration";
@@ -20,7 +21,7 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
 
 /// A download alone that moves.
 struct Moving {
-    migration: Migration,
+    migration: StreamMigration,
     control: CongestionControl,
     buffer_bytes: u64,
     download_mb: u64,
@@ -34,8 +35,8 @@ impl Moving {
         let server = Server::new(FAIR, self.control, self.buffer_bytes);
         let requests = vec![large(self.download_mb * MB)];
         let stays = server.downloads(link(self.control, RTT_MS), requests)?;
-        let moved = self.migration.applied(stays.clone(), self.to_idle);
-        let loads = bench.downloads(&[stays, moved])?;
+        let moves = moved(stays.clone(), self.migration, self.to_idle);
+        let loads = bench.downloads(&[stays, moves])?;
         let cost = ratio(loads[1].complete_ms[0], loads[0].complete_ms[0]);
         Ok(cost.map(|it| (it - 1.0) * 100.0))
     }
@@ -55,7 +56,7 @@ impl Moving {
 fn own_rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let mut rows = Vec::new();
     for (download_mb, to_idle, most) in [(50, true, 1.0), (10, false, 4.0)] {
-        for migration in Migration::ALL {
+        for migration in MIGRATIONS {
             let moving = Moving { migration, control: Bbr2, buffer_bytes: 0, download_mb, to_idle };
             let id = format!("cost-{}-{download_mb}m", migration.name());
             let row = Row::shown(id, moving.metric(), moving.percent(bench)?).in_table(COSTS);
@@ -70,7 +71,7 @@ fn figure_10(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     let mut rows = Vec::new();
     for control in CONTROLS {
         for (download_mb, to_idle) in [(50, true), (50, false), (10, true), (10, false)] {
-            let migration = Migration::ServerWhole;
+            let migration = StreamMigration::ServerWhole;
             let buffer_bytes = DEFAULT_BUFFER_BYTES;
             let moving = Moving { migration, control, buffer_bytes, download_mb, to_idle };
             let to = if to_idle { "idle" } else { "new" };

@@ -1,55 +1,27 @@
 //! The paper's migrations: the large download moves to another connection, and small objects stay. Figures 4 to 7.
 
 use super::small_objects::{Cell, FAIR, FIFOS, cut_percent};
-use super::{CONTROLS, DEFAULT_BUFFER_BYTES, KB, LARGE_BUFFER_BYTES, Place, TOLERANCE};
+use super::{CONTROLS, DEFAULT_BUFFER_BYTES, LARGE_BUFFER_BYTES, Place, TOLERANCE};
 use crate::bench::Bench;
 use crate::downloads::Downloads;
 use crate::row::ratio;
 use crate::{ReproduceError, Row};
-use client::Migrating;
-use migration::{Policy, SizeRule};
+use lab::StreamMigration;
 use server::CongestionControl::{self, Bbr2, Cubic, Reno};
+use server::Options;
 
 const CUTS: &str = "The cut by migration against a FIFO (Figures 4 and 5)";
 const LTE_CUTS: &str = "The cut by migration against a FIFO, on lte (Figures 6 and 7)";
 
-/// "All but the first 100 KB".
-const FIRST_BYTES: u64 = 100 * KB;
-/// Downloads above this size move.
-const ABOVE_BYTES: u64 = 500 * KB;
+/// The paper's migrations, in its order.
+pub(super) const MIGRATIONS: [StreamMigration; 3] =
+    [StreamMigration::ServerWhole, StreamMigration::ServerPart, StreamMigration::ClientPart];
 
-schedulers::named! {
-    /// A migration: the end that starts it, and the part that moves.
-    #[derive(Clone, Copy, PartialEq, Eq)]
-    pub(super) enum Migration {
-        /// The server moves the whole response.
-        ServerWhole = "MigSW",
-        /// The server moves all but the first 100 KB.
-        ServerPart = "MigSP",
-        /// The client asks to move it after the first 100 KB.
-        ClientPart = "MigCP",
-    }
-}
-
-impl Migration {
-    fn policy(self) -> Policy {
-        let size = Some(SizeRule { above_bytes: ABOVE_BYTES, beside: 0 });
-        match self {
-            Self::ServerWhole => Policy { size, ..Policy::default() },
-            Self::ServerPart => Policy { size, after_bytes: FIRST_BYTES, ..Policy::default() },
-            Self::ClientPart => Policy::default(),
-        }
-    }
-
-    /// The same downloads with this migration, to an idle or a new connection.
-    pub(super) fn applied(self, downloads: Downloads, to_idle: bool) -> Downloads {
-        let mut options = downloads.options;
-        options.migration = Some(self.policy());
-        let asks = self == Self::ClientPart;
-        let migrating =
-            Migrating { keeps_spare: to_idle, ask_after_bytes: asks.then_some(FIRST_BYTES) };
-        Downloads { options, migrating, ..downloads }
-    }
+/// The same downloads with this migration, to an idle or a new connection.
+pub(super) fn moved(downloads: Downloads, migration: StreamMigration, to_idle: bool) -> Downloads {
+    let options = Options { migration: migration.policy(), ..downloads.options };
+    let migrating = migration.migrating(to_idle).unwrap_or_default();
+    Downloads { options, migrating, ..downloads }
 }
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
@@ -102,15 +74,15 @@ impl Cuts {
     ) -> Result<Vec<Row>, ReproduceError> {
         let cell = Cell::new(FAIR, self.control, buffer_bytes);
         let stays = cell.server.downloads(self.place.network(self.control)?, cell.requests())?;
-        let moved = Migration::ALL.map(|it| it.applied(stays.clone(), true));
-        let loads = bench.downloads(&[&[stays], &moved[..]].concat())?;
+        let each = MIGRATIONS.map(|it| moved(stays.clone(), it, true));
+        let loads = bench.downloads(&[&[stays], &each[..]].concat())?;
         let times: Vec<_> = loads.iter().map(|it| cell.mean_ms(it)).collect();
         let mut rows = Vec::new();
         if self.place == Place::Lte {
             rows.push(self.time("FIFO", times[0]));
         }
         let mut cuts: Vec<f64> = Vec::new();
-        for (place, (migration, time_ms)) in Migration::ALL.iter().zip(&times[1..]).enumerate() {
+        for (place, (migration, time_ms)) in MIGRATIONS.iter().zip(&times[1..]).enumerate() {
             let cut = cut_percent(*time_ms, times[0]);
             rows.push(self.time(migration.name(), *time_ms));
             rows.push(self.cut(migration.name(), cut, least.map(|it| it[place])));

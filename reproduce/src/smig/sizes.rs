@@ -1,10 +1,11 @@
 //! By migration, how the sizes of objects and of the download matter: Figures 8 and 9, and the paper's statements about LTE.
 
-use super::moved::Migration;
+use super::moved::moved;
 use super::small_objects::{Cell, FAIR, cut_percent};
 use super::{CONTROLS, KB, LARGE_BUFFER_BYTES, MB, Place, TOLERANCE};
 use crate::bench::Bench;
 use crate::{ReproduceError, Row};
+use lab::StreamMigration;
 use server::CongestionControl;
 
 const FIGURE_8: &str = "The cut by MigSW by the size of objects (Figure 8)";
@@ -81,8 +82,8 @@ impl Beside {
             ..Cell::new(FAIR, control, LARGE_BUFFER_BYTES)
         };
         let stays = cell.server.downloads(place.network(control)?, cell.requests())?;
-        let moved = Migration::ServerWhole.applied(stays.clone(), true);
-        let loads = bench.downloads(&[stays, moved])?;
+        let moves = moved(stays.clone(), StreamMigration::ServerWhole, true);
+        let loads = bench.downloads(&[stays, moves])?;
         let cut = cut_percent(cell.mean_ms(&loads[1]), cell.mean_ms(&loads[0]));
         let metric = format!(
             "cut by MigSW against a FIFO of 4Mi, objects of {object_kb} KB beside {download_mb} MB, {}{}, in percent",

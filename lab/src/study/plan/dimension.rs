@@ -196,6 +196,10 @@ pub(crate) fn cross_label(traffic: &str) -> String {
     if traffic == "none" { "alone" } else { traffic }.to_owned()
 }
 
+pub(crate) fn migration_label(migration: &str) -> String {
+    if migration == "none" { "no migration" } else { migration }.to_owned()
+}
+
 /// `HTTP/2`.
 pub(crate) fn http_label(version: &str) -> String {
     format!("HTTP/{version}")

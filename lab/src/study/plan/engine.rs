@@ -174,6 +174,7 @@ impl Task<'_> {
             hold_back: self.plan.profile.as_ref().and_then(|it| it.hold_back),
             pushes: setting.push_and_hints().client_pushes(self.cell.page),
             http: setting.http.unwrap_or_default(),
+            migration: setting.migration.and_then(|it| it.migrating(true)),
             scheme: Some(self.scheme.clone()),
             then,
             ..Default::default()

@@ -2,15 +2,15 @@
 //!
 //! A new dimension is a row of [`DIMENSIONS`]. Tables, JSON, figures, manifests, shards and the names of log folders follow from it.
 
-use crate::CrossTraffic;
 use crate::network::{Amount, Network, NetworkError, Property, QueueDepth};
 use crate::push_and_hints::{Hints, PushAndHints};
 use crate::study::plan::dimension::{
     CONTROL, File, NETWORK, PLAIN, SEND_BUFFER, buffer_mark, columns, cross_label, hints_label,
-    http_label, loss_label, percent, push_label, rate_label, warm_up_label,
+    http_label, loss_label, migration_label, percent, push_label, rate_label, warm_up_label,
 };
 use crate::study::plan::engine::Engine;
 use crate::study::{Axis, Dimension, varied};
+use crate::{CrossTraffic, StreamMigration};
 use client::HttpVersion;
 use push::{Gate, Policy};
 use serde::de::DeserializeOwned;
@@ -217,6 +217,18 @@ dimensions! {
         usual: "none",
         label: hints_label,
         mark: hints_label,
+        ..PLAIN
+    };
+    /// The responses that leave the connection of their request; `None`: none.
+    migration: StreamMigration, migrations, by_name, Dimension {
+        name: "migration",
+        flag: "--migration",
+        help: "Which responses leave the connection of their request for an idle one, as in SMig, separated by commas, on \
+               engines with a transport: none, MigSW (the server moves responses of more than 500 kB), MigSP (all but their \
+               first 100 kB), MigCP (the client asks to move each response after its first 100 kB) [default: none]",
+        usual: "none",
+        label: migration_label,
+        mark: migration_label,
         ..PLAIN
     };
     /// How the server uses signals; `None`: its default.

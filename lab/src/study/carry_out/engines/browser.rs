@@ -16,6 +16,7 @@ static FACTS: Facts = Facts {
     refuses: &[
         Refusal::new("--push", "takes no pushes, as no browser does today"),
         Refusal::new("--gate", "takes no pushes, as no browser does today"),
+        Refusal::new("--migration", "has a browser, which knows no migration"),
         Refusal::new("--warm-up", "loads one page a connection"),
         Refusal::new("--delivery-order connection", "hands over bytes by stream"),
         Refusal::of_versions("has a browser that loads over HTTP/3 here"),

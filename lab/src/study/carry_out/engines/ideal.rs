@@ -22,6 +22,7 @@ static FACTS: Facts = Facts {
         Refusal::new("--gate", "has no streams to push on"),
         Refusal::new("--hints", "has no responses that could name resources"),
         Refusal::new("--signals", "has no client that signals"),
+        Refusal::new("--migration", "has no connections"),
         Refusal::new("--warm-up", "has no connection that could be warm"),
         Refusal::new("an initial window", "has none"),
         Refusal::of_versions("has no transport"),

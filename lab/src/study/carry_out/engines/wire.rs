@@ -31,10 +31,13 @@ impl Engine for Wire {
         let settings = &plan.settings;
         let over_tcp = settings.http_versions.iter().any(|it| it.is_over_tcp());
         let pushes = settings.pushes.iter().any(|it| it.pushes());
+        let migrates = settings.migrations.iter().any(|it| it.policy().is_some());
         let cause = if settings.http_versions.is_empty() {
             return Ok(());
         } else if over_tcp && pushes {
             "pushes need HTTP/3; leave out --push and --gate, or use --http 3"
+        } else if over_tcp && migrates {
+            "migration needs HTTP/3; leave out --migration, or use --http 3"
         } else if over_tcp && plan.delivery_order == DeliveryOrder::Connection {
             "TCP has the order of its connection; leave out --delivery-order, or use --http 3"
         } else if settings.networks.iter().any(|it| it.server_pace) {
