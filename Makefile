@@ -32,7 +32,7 @@ demo: bootstrap ## loads a page with a late hero image under twelve schemes over
 interop: bootstrap ## tests utmost with other HTTP/3 stacks, and writes docs/interop.md
 	cargo build --locked --workspace --bin utmost --bin utmost-serve
 	interop/setup
-	cargo test --locked --manifest-path interop/plug-in/Cargo.toml --target-dir "$(abspath $(target))/interop/build/plug-in"
+	cargo test --locked --features=tokio-quiche --manifest-path interop/plug-in/Cargo.toml --target-dir "$(abspath $(target))/interop/build/plug-in"
 	UTMOST_BIN="$(abspath $(target))/debug/utmost" interop/run --write
 
 bench: bootstrap ## the speed of scheduling and of reading logs, next to plain ways of doing so

@@ -27,7 +27,7 @@
 //! client's signals ([`Priority`] parses a `priority` field for [`Scheduler::signal`]). Then, for each packet, offer the transport one
 //! packet's bytes of the stream from [`Scheduler::pick`] and report the accepted bytes with [`Scheduler::sent`]. A stream that waits for
 //! its bytes or for flow control is not ready ([`Scheduler::set_ready`]). Bytes in a transport keep their order, so its send buffer limits
-//! how late an urgent response can still go first.
+//! how late an urgent response can still go first. `interop/plug-in` in the repository does this with h3 over quinn and with tokio-quiche.
 
 mod call;
 mod catalogue;

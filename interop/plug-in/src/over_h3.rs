@@ -1,15 +1,12 @@
 //! Answers the requests of a connection of h3 over quinn, and sends the bodies in the order of a scheme.
 
-use crate::Ordered;
+use crate::{Ordered, PIECE_BYTES};
 use bytes::Bytes;
 use h3::server::{Connection, RequestResolver, RequestStream};
 use http::Response;
 use schedulers::{Resource, Scheme, StreamId};
 use std::collections::BTreeMap;
 use std::error::Error;
-
-/// What goes to the transport at once: a packet's worth.
-pub const PIECE_BYTES: usize = 1100;
 
 /// Whatever goes wrong ends the connection.
 pub type AnyError = Box<dyn Error + Send + Sync>;
@@ -63,7 +60,7 @@ async fn open(
 
 /// Hands the next piece over. This takes until the transport has room for it, which binds the order late.
 async fn send(ordered: &mut Ordered, streams: &mut Streams) -> Result<(), AnyError> {
-    let Some(piece) = ordered.next(PIECE_BYTES) else { return Ok(()) };
+    let Some(piece) = ordered.next(|_| PIECE_BYTES) else { return Ok(()) };
     let Some(stream) = streams.get_mut(&piece.stream) else { return Ok(()) };
     stream.send_data(piece.bytes).await?;
     if piece.is_last {

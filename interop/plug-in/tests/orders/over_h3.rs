@@ -1,27 +1,18 @@
-//! A client of h3 over quinn gets three pages in the orders of three schemes.
+//! A server and a client of h3 over quinn.
 
-use bytes::{Buf, Bytes};
-use plug_in::over_h3::{AnyError, PIECE_BYTES, serve};
+use crate::{Arrivals, PATHS, site};
+use bytes::Buf;
+use plug_in::PIECE_BYTES;
+use plug_in::over_h3::{AnyError, serve};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Endpoint, ServerConfig, TransportConfig};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::RootCertStore;
 use rustls::pki_types::PrivateKeyDer;
-use schedulers::{Kind, Resource, find_scheme};
+use schedulers::find_scheme;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 use tokio::task::JoinSet;
-
-/// A document, an image and a style sheet of three pieces each, by path.
-fn site(path: &str) -> (Resource, Bytes) {
-    let kind = match path {
-        "/0" => Kind::Html,
-        "/4" => Kind::Image,
-        _ => Kind::Css,
-    };
-    let resource = Resource { kind, main: path == "/0", ..Resource::default() };
-    (resource, Bytes::from(vec![b'x'; 3 * PIECE_BYTES]))
-}
 
 fn endpoints() -> Result<(Endpoint, Endpoint), AnyError> {
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()])?;
@@ -47,33 +38,28 @@ fn endpoints() -> Result<(Endpoint, Endpoint), AnyError> {
 }
 
 /// The responses, by path, in the order in which their pieces came.
-async fn order(scheme: &str) -> Result<String, AnyError> {
+pub async fn order(scheme: &str) -> Result<String, AnyError> {
     let (server, client) = endpoints()?;
     let address = server.local_addr()?;
     let scheme = find_scheme(scheme)?;
     let serving = tokio::spawn(async move {
         let incoming = server.accept().await.expect("a client");
-        serve(incoming, &scheme, 3, site).await
+        serve(incoming, &scheme, PATHS.len(), |path| site(path, 3)).await
     });
     let connection = h3_quinn::Connection::new(client.connect(address, "localhost")?.await?);
     let (mut driver, mut requests) = h3::client::new(connection).await?;
     let driving = tokio::spawn(async move { poll_fn(|context| driver.poll_close(context)).await });
-    let pieces = Arc::new(Mutex::new(Vec::new()));
+    let arrivals = Arc::new(Mutex::new(Arrivals::default()));
     let mut fetches = JoinSet::new();
-    for path in ["0", "4", "8"] {
+    for path in PATHS {
         let request = http::Request::get(format!("https://localhost/{path}")).body(())?;
         let mut stream = requests.send_request(request).await?;
         stream.finish().await?;
-        let pieces = Arc::clone(&pieces);
+        let arrivals = Arc::clone(&arrivals);
         fetches.spawn(async move {
             stream.recv_response().await?;
-            let mut bytes = 0;
             while let Some(data) = stream.recv_data().await? {
-                let before = bytes / PIECE_BYTES;
-                bytes += data.remaining();
-                for _ in before..bytes / PIECE_BYTES {
-                    pieces.lock().expect("no panic").push(path);
-                }
+                arrivals.lock().expect("no panic").add(path, data.remaining());
             }
             Ok::<_, AnyError>(())
         });
@@ -84,24 +70,6 @@ async fn order(scheme: &str) -> Result<String, AnyError> {
     drop(requests);
     driving.await?;
     serving.await??;
-    let order = pieces.lock().expect("no panic").join(" ");
+    let order = arrivals.lock().expect("no panic").pieces.join(" ");
     Ok(order)
-}
-
-#[tokio::test]
-async fn responses_follow_one_another_under_fifo() -> Result<(), AnyError> {
-    assert_eq!(order("fifo").await?, "0 0 0 4 4 4 8 8 8");
-    Ok(())
-}
-
-#[tokio::test]
-async fn responses_take_turns_under_rr() -> Result<(), AnyError> {
-    assert_eq!(order("rr").await?, "0 4 8 0 4 8 0 4 8");
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_style_sheet_goes_before_an_image_under_bucket_html() -> Result<(), AnyError> {
-    assert_eq!(order("bucket-html").await?, "0 0 0 8 8 8 4 4 4");
-    Ok(())
 }
