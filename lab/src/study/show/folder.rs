@@ -55,11 +55,12 @@ pub fn write(
 }
 
 fn write_tables(study: &Study, folder: &Path) -> Result<(), FileError> {
-    let columns = columns_of(File::Runs, study.runs.iter().map(|it| &it.setting));
-    let rows = study.runs.iter().map(|it| run_cells(study, it, &columns));
+    let columns = Columns::new(study, File::Runs, study.runs.iter().map(|it| &it.setting));
+    let rows = study.runs.iter().map(|it| run_cells(it, &columns));
     write_table(study, &folder.join("runs.csv"), rows)?;
-    let columns = columns_of(File::Summary, study.summary.iter().map(|it| &it.setting));
-    let rows = study.summary.iter().map(|it| summary_cells(study, it, &columns));
+    let settings = study.summary.iter().map(|it| &it.setting);
+    let columns = Columns::new(study, File::Summary, settings);
+    let rows = study.summary.iter().map(|it| summary_cells(it, &columns));
     write_table(study, &folder.join("summary.csv"), rows)?;
     let rows = study.comparisons.iter().map(|it| comparison_cells(it, &columns));
     write_table(study, &folder.join("comparisons.csv"), rows)?;
@@ -67,12 +68,22 @@ fn write_tables(study: &Study, folder: &Path) -> Result<(), FileError> {
     write_table(study, &folder.join("pages.csv"), rows)
 }
 
-fn columns_of<'a>(file: File, settings: impl Iterator<Item = &'a Setting>) -> Columns {
-    dimension::columns(file, &settings.collect::<Vec<_>>())
+/// The columns of a file that not every study has.
+struct Columns {
+    dimensions: Vec<&'static Dimension>,
+    has_brackets: bool,
+    has_pushes: bool,
 }
 
-/// The dimensions with columns in a file.
-type Columns = Vec<&'static Dimension>;
+impl Columns {
+    fn new<'a>(study: &Study, file: File, settings: impl Iterator<Item = &'a Setting>) -> Self {
+        Self {
+            dimensions: dimension::columns(file, &settings.collect::<Vec<_>>()),
+            has_brackets: study.runs.iter().any(|run| run.proven.is_some()),
+            has_pushes: study.runs.iter().any(|run| run.pushes.is_some()),
+        }
+    }
+}
 
 /// Pixels for each unit of a figure.
 pub const PNG_SCALE: f32 = 2.0;
@@ -104,7 +115,7 @@ impl Cells {
     }
 
     fn setting(self, columns: &Columns, setting: &Setting) -> Self {
-        columns.iter().fold(self, |cells, it| cells.text(it.column, &it.cell(setting)))
+        columns.dimensions.iter().fold(self, |cells, it| cells.text(it.column, &it.cell(setting)))
     }
 
     fn number(self, column: &str, value: Option<f64>) -> Self {
@@ -126,10 +137,10 @@ impl Cells {
     fn pushes<T: Copy + Default + ToString>(
         mut self,
         prefix: &str,
-        study: &Study,
+        columns: &Columns,
         pushes: Option<Pushes<T>>,
     ) -> Self {
-        if study.runs.iter().all(|run| run.pushes.is_none()) {
+        if !columns.has_pushes {
             return self;
         }
         for (name, value) in pushes.unwrap_or_default().columns() {
@@ -140,8 +151,8 @@ impl Cells {
     }
 
     /// Whether a bracket is proven, in studies that have one.
-    fn proven<T: ToString>(self, column: &str, study: &Study, proven: Option<T>) -> Self {
-        if study.runs.iter().all(|run| run.proven.is_none()) {
+    fn proven<T: ToString>(self, column: &str, columns: &Columns, proven: Option<T>) -> Self {
+        if !columns.has_brackets {
             return self;
         }
         self.text(column, &proven.map(|it| it.to_string()).unwrap_or_default())
@@ -195,7 +206,7 @@ fn table(study: &Study, rows: impl Iterator<Item = Cells>) -> csv::Result<Vec<u8
     Ok(text)
 }
 
-fn run_cells(study: &Study, run: &RunRecord, columns: &Columns) -> Cells {
+fn run_cells(run: &RunRecord, columns: &Columns) -> Cells {
     Cells::default()
         .text("page", &run.page)
         .text("scheme", &run.scheme)
@@ -208,11 +219,11 @@ fn run_cells(study: &Study, run: &RunRecord, columns: &Columns) -> Cells {
         .metrics("", &run.metrics)
         .number("lower_bound_atf_ms", run.lower_bound.atf)
         .number("regret_atf", run.regret())
-        .proven("proven", study, run.proven)
-        .pushes("", study, run.pushes)
+        .proven("proven", columns, run.proven)
+        .pushes("", columns, run.pushes)
 }
 
-fn summary_cells(study: &Study, row: &SummaryRow, columns: &Columns) -> Cells {
+fn summary_cells(row: &SummaryRow, columns: &Columns) -> Cells {
     let cells = Cells::default()
         .text("scheme", &row.scheme)
         .setting(columns, &row.setting)
@@ -232,8 +243,8 @@ fn summary_cells(study: &Study, row: &SummaryRow, columns: &Columns) -> Cells {
         .by_set("best_page_speedup", &row.best_page_speedup)
         .by_set("worst_page_speedup", &row.worst_page_speedup)
         .number("mean_regret_atf", row.mean_regret.atf)
-        .proven("proven_pages", study, row.proven_pages)
-        .pushes("mean_", study, row.mean_pushes)
+        .proven("proven_pages", columns, row.proven_pages)
+        .pushes("mean_", columns, row.mean_pushes)
 }
 
 fn comparison_cells(row: &ComparisonRow, columns: &Columns) -> Cells {
@@ -269,8 +280,8 @@ fn page_cells(study: &Study, row: &PageRow, columns: &Columns) -> Cells {
         .metrics("median_", &row.median)
         .by_set("speedup", &row.speedup)
         .interval("speedup", row.speedup_interval)
-        .proven("proven", study, row.proven)
-        .pushes("median_", study, row.median_pushes);
+        .proven("proven", columns, row.proven)
+        .pushes("median_", columns, row.median_pushes);
     let page = study.pages.iter().find(|it| it.page == row.page);
     page.into_iter().fold(cells, |cells, it| {
         let facts = NUMBERS.iter().zip(it.numbers);
