@@ -132,6 +132,7 @@ function failed(engine, error) {
   const line = /^scheme\.toml: line (\d+): /.exec(error.message);
   if (line) {
     say("scheme-problem", error.message);
+    say("engines", "The answers are those of the scheme file before this mistake.");
     markLine(Number(line[1]));
     return;
   }
@@ -148,8 +149,8 @@ function show() {
   if (!answer) return;
   showPicture(answer);
   const { ideal, stack } = answers;
-  const isDisputed = ideal && stack && ideal.best !== stack.best;
-  const spoken = isDisputed ? [...stack.sentences.map((it) => `On stack, with a transport: ${it}`), ...ideal.sentences.map((it) => `On ideal, without one: ${it}`)] : answer.sentences;
+  // Both engines speak, the one with a transport first: a ratio of one alone would be taken for both.
+  const spoken = [...(stack?.sentences ?? []).map((it) => `On stack, with a transport: ${it}`), ...(ideal?.sentences ?? []).map((it) => `On ideal, without one: ${it}`)];
   const sentences = spoken.length ? spoken : ["Choose a scheme, or move a resource: the difference stands here."];
   byId("answer").replaceChildren(...sentences.map((it) => element("li", {}, it)));
   say("engines", agreement(answers));

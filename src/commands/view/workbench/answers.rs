@@ -18,7 +18,9 @@ pub(super) fn answers(
     let loads = Loads::of(&room.kept, asked, ended)?;
     let told = loads.told(asked);
     let metric = metric(asked)?;
-    let found = sentences::answer(&told, metric);
+    let engine = asked.question.engine.name();
+    let found = sentences::answer(&told, metric).into_iter();
+    let found: Vec<String> = found.map(|it| format!("On engine {engine}: {it}")).collect();
     let (command, files) = asked.commands();
     let site = if asked.is_bundled {
         PolicySite::Pages(vec![asked.page.name.clone()])

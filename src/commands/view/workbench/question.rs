@@ -34,7 +34,7 @@ pub(super) struct Question {
     /// Values of dimensions, by their columns.
     #[serde(default)]
     listed: BTreeMap<String, String>,
-    engine: &'static dyn Engine,
+    pub(super) engine: &'static dyn Engine,
     #[serde(default)]
     seed: u64,
     /// The text of a scheme file; empty if there is none.

@@ -85,22 +85,19 @@ fn compared(now: &LoadedOrder<'_>, other: &LoadedOrder<'_>, metric: &Metric) -> 
     let [from, to] = [now, other].map(|it| it.run.value(metric));
     let (from, to) = (from?, to?);
     let (before, heading) = (now.label, metric.heading);
-    let label = if other.is_by_hand { "The order by hand" } else { other.label };
     let ratio = from / to;
-    let values = format!(
-        "{heading} {} ms in place of {} ms",
-        milliseconds_text(to),
-        milliseconds_text(from)
-    );
+    let times = format!("{} ms in place of {} ms", milliseconds_text(to), milliseconds_text(from));
     let seen = seen(now.run, other.run);
-    Some(if (ratio - 1.0).abs() < WORTH_A_WORD {
-        format!("{label} makes no difference to {before}: {values}{seen}.")
-    } else if ratio > 1.0 {
-        format!("{label} is {} times as fast as {before}: {values}{seen}.", ratio_number(ratio))
-    } else {
-        let slower = ratio_number(1.0 / ratio);
-        format!("{label} is {slower} times as slow as {before}: {values}{seen}.")
-    })
+    if (ratio - 1.0).abs() < WORTH_A_WORD {
+        let label = if other.is_by_hand { "the order by hand" } else { other.label };
+        return Some(format!(
+            "By {heading}, {label} makes no difference to {before}: {times}{seen}."
+        ));
+    }
+    let label = if other.is_by_hand { "The order by hand" } else { other.label };
+    let (ratio, side) = if ratio > 1.0 { (ratio, "fast") } else { (1.0 / ratio, "slow") };
+    let ratio = ratio_number(ratio);
+    Some(format!("{label} is {ratio} times as {side} as {before}: {heading} {times}{seen}."))
 }
 
 /// How much sooner or later a visitor sees something.
