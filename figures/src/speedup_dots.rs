@@ -157,7 +157,7 @@ impl Drawing for SpeedupDots {
 
     /// Each column in numbers.
     fn table(&self) -> Table {
-        let headings = "scheme|what|pages|mean|median|best|worst|not slower|small|medium|large";
+        let headings = "scheme|what|pages|arithmetic mean|median|best|worst|not slower|small|medium|large";
         let rows = self.groups.iter().flat_map(|group| {
             group.columns.iter().zip(&self.columns).filter(|(dots, _)| !dots.is_empty()).map(
                 |(dots, column)| {
@@ -166,7 +166,8 @@ impl Drawing for SpeedupDots {
                     let mut cells = vec![group.label.clone(), column.clone(), of.pages.to_string()];
                     let numbers = [of.mean, of.median, of.best, of.worst];
                     cells.extend(numbers.map(|it| or_dash(it.map(ratio_number))));
-                    cells.push(format!("{}\u{202f}%", faster * 100 / dots.len()));
+                    let share = 100.0 * faster as f64 / dots.len() as f64;
+                    cells.push(format!("{share:.0}\u{202f}%"));
                     cells.extend(
                         SizeClass::ALL
                             .map(|class| or_dash(mean_of_class(dots, class).map(ratio_number))),
@@ -176,7 +177,7 @@ impl Drawing for SpeedupDots {
             )
         });
         let caption = format!(
-            "Speedups over {} by column; `not slower`: pages that are at least as fast; the last three: means by size class",
+            "Speedups over {} by column; `not slower`: pages that are at least as fast; the last three: arithmetic means by size class",
             self.baseline
         );
         Table::new(caption, headings.split('|'), rows)

@@ -41,9 +41,13 @@ pub(crate) fn comparison(
         let rows = pages[place].2.rows.iter();
         rows.filter_map(|it| it.speedup.atf.or(it.speedup.all)).fold(0.0, f64::max)
     });
+    let of_settings = match view.settings.len() {
+        1 => String::new(),
+        count => format!(", each in {count} settings,"),
+    };
     let omitted = format!(
-        "Of {} pages the {} that gain most from a scheme are drawn; the others are lines of the last table.",
-        pages.len(),
+        "Of {} pages{of_settings} the {} that gain most from a scheme are drawn; the others are lines of the last table.",
+        plan.pages.len(),
         drawn.len()
     );
     let omitted = if drawn.len() < pages.len() { omitted } else { String::new() };
