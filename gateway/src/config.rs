@@ -334,8 +334,7 @@ impl Config {
             root.map(|it| ConfigSource::Root(folder.join(it), places.in_route(index, "root")));
         let source = upstream.map(ConfigSource::Upstream).or(root);
         let (fallback, error_pages) = (route.fallback.take(), route.error_pages.take());
-        let headers: Option<HeaderMap> =
-            route.headers.take().and_then(|it| kept(headers::checked(it), wrong));
+        let headers: Option<HeaderMap> = route.headers.take().map(|it| headers::checked(it, wrong));
         let in_directory = matches!(self.site, ConfigSite::Root(_));
         let pushing = places.pushes(index).then(|| route.checked_pushing(folder, in_directory));
         let pushing = pushing.and_then(|it| kept(it, wrong));

@@ -337,17 +337,20 @@ fn is_host(text: &str) -> bool {
 /// Parses the syntax of the request field `utmost-metadata`. Every word must be known: servers ignore unknown words from clients, but an
 /// operator's unknown word is a mistake.
 fn facts<'de, D: Deserializer<'de>>(value: D) -> Result<Metadata, D::Error> {
-    let is_idle = |it: &&str| Metadata::parse(it.as_bytes()) == Metadata::default();
-    checked(value, |text: String| match text.split(',').map(str::trim).find(is_idle) {
-        None => Ok(Metadata::parse(text.as_bytes())),
-        Some(word) => {
-            let facts: Vec<&str> = FACTS.iter().map(|it| it.member).collect();
-            Err(format!(
-                "facts \"{text}\": \"{word}\" is not a fact; write some of kind=css, u=2, incremental, render-blocking, \
-                 parser-blocking, {}",
-                facts.join(", ")
-            ))
+    checked(value, |text: String| {
+        let words = text.split(',').map(str::trim);
+        let idle = words.filter(|it| Metadata::parse(it.as_bytes()) == Metadata::default());
+        let idle: Vec<String> = idle.map(|it| format!("\"{it}\"")).collect();
+        if idle.is_empty() {
+            return Ok(Metadata::parse(text.as_bytes()));
         }
+        let are = if idle.len() == 1 { "is not a fact" } else { "are not facts" };
+        let facts: Vec<&str> = FACTS.iter().map(|it| it.member).collect();
+        Err(format!(
+            "facts \"{text}\": {} {are}; write some of kind=css, u=2, incremental, render-blocking, parser-blocking, {}",
+            idle.join(" and "),
+            facts.join(", ")
+        ))
     })
 }
 

@@ -14,38 +14,45 @@ pub(super) enum FileValues {
     Several(Vec<String>),
 }
 
-/// Checks the fields of a table: they must be allowed in any response, and must not be this
-/// server's own.
-pub(super) fn checked(table: BTreeMap<String, FileValues>) -> Result<HeaderMap, RouteMistake> {
+/// The fields of a table that are allowed in any response and are not this server's own. The others are mistakes.
+pub(super) fn checked(
+    table: BTreeMap<String, FileValues>,
+    wrong: &mut Vec<RouteMistake>,
+) -> HeaderMap {
     let mut fields = HeaderMap::new();
     for (written, values) in table {
-        let wrong = |cause: &str| RouteMistake {
-            entry: Some(written.clone()),
-            ..RouteMistake::at(
-                "headers",
-                format!("headers \"{}\" {cause}", written.escape_default()),
-            )
-        };
         let name = written.to_ascii_lowercase();
-        if let Some(remedy) = own(&name) {
-            return Err(wrong(remedy));
-        }
-        if fields.contains_key(&name) {
-            return Err(wrong("occurs twice: names are the same in upper and lower case"));
-        }
-        let values = match values {
-            FileValues::One(value) => vec![value],
-            FileValues::Several(values) => values,
-        };
-        if values.is_empty() {
-            return Err(wrong("has no value: write one, or remove the line"));
-        }
-        for value in values {
-            check(&name, &value).map_err(|it| wrong(&it))?;
-            add(&mut fields, [(&name, value)]);
+        match values_of(&name, values, &fields) {
+            Ok(values) => add(&mut fields, values.into_iter().map(|it| (&name, it))),
+            Err(cause) => {
+                let cause = format!("headers \"{}\" {cause}", written.escape_default());
+                wrong.push(RouteMistake {
+                    entry: Some(written),
+                    ..RouteMistake::at("headers", cause)
+                });
+            }
         }
     }
-    Ok(fields)
+    fields
+}
+
+/// The values of a field, if all are allowed beside the fields before it.
+fn values_of(name: &str, values: FileValues, before: &HeaderMap) -> Result<Vec<String>, String> {
+    if let Some(remedy) = own(name) {
+        return Err(remedy.to_owned());
+    }
+    if before.contains_key(name) {
+        return Err("occurs twice: names are the same in upper and lower case".to_owned());
+    }
+    let values = match values {
+        FileValues::One(value) => vec![value],
+        FileValues::Several(values) => values,
+    };
+    if values.is_empty() {
+        return Err("has no value: write one, or remove the line".to_owned());
+    }
+    values.iter().try_for_each(|it| check(name, it))?;
+    Ok(values)
 }
 
 fn check(name: &str, value: &str) -> Result<(), String> {

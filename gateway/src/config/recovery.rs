@@ -154,6 +154,22 @@ blue = 1
     }
 
     #[test]
+    fn each_field_of_a_table_and_each_fact_of_a_list_is_a_mistake_of_its_own() {
+        let found = wrong(
+            "[site]\nroot = \"a\"\n[[route]]\npath = \"/a\"\n[route.headers]\nPriority = \"u=1\"\nDate = \"x\"\n\
+             [route.resource.\"/a\"]\nfacts = \"kind=picture, hero, in-head, abov-fold\"",
+        );
+        let starts = [
+            "x.toml: line 6: headers \"Priority\" controls the order",
+            "x.toml: line 7: headers \"Date\" is different in each response",
+            "x.toml: line 9: facts \"kind=picture, hero, in-head, abov-fold\": \"kind=picture\" and \"hero\" and \
+             \"abov-fold\" are not facts",
+        ];
+        let as_expected = found.iter().zip(starts).all(|(one, start)| one.starts_with(start));
+        assert!(as_expected && found.len() == starts.len(), "{}", found.join("\n"));
+    }
+
+    #[test]
     fn a_text_that_is_no_toml_is_read_to_its_end_too() {
         let found = wrong("[site]\nroot = \"a\nsignals = = 3\n[[route]\n");
         assert!(found.len() > 1, "{found:?}");
