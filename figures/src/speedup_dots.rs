@@ -157,7 +157,8 @@ impl Drawing for SpeedupDots {
 
     /// Each column in numbers.
     fn table(&self) -> Table {
-        let headings = "scheme|what|pages|arithmetic mean|median|best|worst|not slower|small|medium|large";
+        let headings =
+            "scheme|what|pages|arithmetic mean|median|best|worst|not slower|small|medium|large";
         let rows = self.groups.iter().flat_map(|group| {
             group.columns.iter().zip(&self.columns).filter(|(dots, _)| !dots.is_empty()).map(
                 |(dots, column)| {
