@@ -206,7 +206,7 @@ impl FirstSent {
         first
     }
 
-    /// What the frame in `packet` brings the stream, and an earlier packet contained; `None` if the server's log does not have it.
+    /// The new bytes of the frame in `packet` that an earlier packet contained; `None` if the server's log has none of them.
     fn sent_before(
         &self,
         frame: &StreamFrame,
