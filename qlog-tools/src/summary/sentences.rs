@@ -166,7 +166,7 @@ impl Teller<'_> {
         let parts =
             phases.iter().map(|it| format!("{} until {}", in_words(it.by), ms_text(it.to_ms)));
         let parts: Vec<String> = parts.collect();
-        let text = format!("What held the sender back changed: first {}.", parts.join(", then "));
+        let text = format!("What held the sender back most changed: first {}.", parts.join(", then "));
         Some(Sentence { about: "changes", text, moment: Some(self.moment(first.to_ms)) })
     }
 
