@@ -166,7 +166,8 @@ impl Teller<'_> {
         let parts =
             phases.iter().map(|it| format!("{} until {}", in_words(it.by), ms_text(it.to_ms)));
         let parts: Vec<String> = parts.collect();
-        let text = format!("What held the sender back most changed: first {}.", parts.join(", then "));
+        let text =
+            format!("What held the sender back most changed: first {}.", parts.join(", then "));
         Some(Sentence { about: "changes", text, moment: Some(self.moment(first.to_ms)) })
     }
 
@@ -207,14 +208,17 @@ impl Teller<'_> {
         let recovered = &self.summary.recovery;
         let about = "losses";
         if !self.is_server() {
-            let share = recovered.never_came_share?;
-            let text = if share > 0.0 {
-                let share = percent(share);
-                format!(
-                    "At least {share} of the other end's packets never arrived: their numbers and stream bytes are missing."
-                )
-            } else {
-                "This log does not show that a packet of the other end was lost.".to_owned()
+            let text = match (recovered.never_came_share, self.log.unread_records()) {
+                (None, 0) => return None,
+                (None, unread) => format!(
+                    "How many of the other end's packets never arrived is not known: {} of this log could not be read.",
+                    counted(unread, "record")
+                ),
+                (Some(share), _) if share > 0.0 => format!(
+                    "At least {} of the other end's packets never arrived: their numbers and stream bytes are missing.",
+                    percent(share)
+                ),
+                _ => "This log does not show that a packet of the other end was lost.".to_owned(),
             };
             return Some(Sentence { about, text, moment: None });
         }
