@@ -163,9 +163,11 @@ impl Recovered {
         }
     }
 
-    /// How often the congestion control reduced its rate: cuts of the window, or recovery periods if the log has no window.
+    /// How often the congestion control reduced its rate for good: cuts of the window that were not undone, or recovery periods if
+    /// the log has no window.
     pub(super) fn cuts(&self) -> u64 {
-        if self.window_cuts > 0 { self.window_cuts } else { self.recovery_periods }
+        let cuts = self.window_cuts;
+        if cuts > 0 { cuts.saturating_sub(self.cuts_undone) } else { self.recovery_periods }
     }
 
     /// The share of packets that were finally lost, from the declarations.

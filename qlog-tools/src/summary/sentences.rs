@@ -1,7 +1,7 @@
 //! The numbers of a summary in plain English.
 
 use super::held::{Cause, Held, Phase};
-use super::measures::{PathBasis, Spread};
+use super::measures::{PathBasis, Recovered, Spread};
 use super::{Sentence, SentenceMoment, Summary, first_of, ms};
 use crate::lint::Lint;
 use crate::loss_recovery::{Basis, LossRecovery, StepKind};
@@ -110,16 +110,17 @@ impl Teller<'_> {
     /// The numbers behind a cause.
     fn detail(&self, held: &Held) -> Option<String> {
         let recovered = &self.summary.recovery;
-        let cuts = recovered.cuts();
         match held.cause {
-            Cause::CongestionWindow if cuts == 0 => {
-                Some("no loss cut it, but it had to grow".to_owned())
+            Cause::CongestionWindow if recovered.cuts() == 0 => {
+                let is_whole = recovered.cuts_undone == 0;
+                let text = if is_whole { "no loss cut it" } else { "each cut of it was undone" };
+                Some(format!("{text}, but it had to grow"))
             }
-            Cause::CongestionWindow => Some(format!("losses cut it {}", times(cuts))),
+            Cause::CongestionWindow => Some(format!("losses cut it {}", cuts_text(recovered))),
             Cause::Loss => Some(format!(
-                "{} were lost, and cut it {}",
-                share_of_packets(recovered.loss_share()),
-                times(cuts)
+                "{} of the packets were lost, and cut it {}",
+                percent(recovered.loss_share()),
+                cuts_text(recovered)
             )),
             Cause::Reordering => {
                 Some(match (recovered.spurious, recovered.lost, recovered.in_vain_bytes) {
@@ -460,8 +461,14 @@ fn counted(count: u64, what: &str) -> String {
     format!("{count} {noun}{plural}{rest}")
 }
 
-fn share_of_packets(share: f64) -> String {
-    format!("{} of the packets", percent(share))
+/// How often losses cut the window for good, and that other cuts were undone.
+fn cuts_text(recovered: &Recovered) -> String {
+    let cuts = times(recovered.cuts());
+    match recovered.cuts_undone {
+        0 => cuts,
+        1 => format!("{cuts} (1 more cut was undone)"),
+        undone => format!("{cuts} ({undone} more cuts were undone)"),
+    }
 }
 
 fn percent(share: f64) -> String {

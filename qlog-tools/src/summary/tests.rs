@@ -1,3 +1,5 @@
+mod losses;
+
 use std::fmt::Write as _;
 
 use super::*;
@@ -381,29 +383,6 @@ fn the_client_says_how_long_it_held_acknowledgements_back_and_how_long_bytes_wai
             .starts_with("What held the sender back is not known: a client's log")
     );
     assert_eq!(alone.longest_wait, Some(longest));
-}
-
-/// Packets 2 and 3 of a client's log are missing, with their bytes.
-#[test]
-fn packets_in_records_that_could_not_be_read_are_not_lost() {
-    let told = |unread: &str| {
-        let mut log = Log::of("client");
-        let request = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
-        log.event(0.0, "http:frame_created", request);
-        for (number, at_ms) in [(0, 20.0), (1, 30.0), (4, 60.0), (5, 70.0), (6, 80.0)] {
-            if number == 4 {
-                log.text.push_str(unread);
-            }
-            log.data(at_ms, "packet_received", number, 1200 * number);
-        }
-        let summary = log.told();
-        let losses = summary.sentences.into_iter().find(|it| it.about == "losses").unwrap();
-        (summary.recovery.never_came_share, losses.text)
-    };
-    let lost = "At least 28.6 % of the other end's packets never arrived: their numbers and stream bytes are missing.";
-    assert_eq!(told(""), (Some(2.0 / 7.0), lost.to_owned()));
-    let unknown = "How many of the other end's packets never arrived is not known: 2 records of this log could not be read.";
-    assert_eq!(told("\n{\"time\":x}\n{\"time\":y}"), (None, unknown.to_owned()));
 }
 
 #[test]

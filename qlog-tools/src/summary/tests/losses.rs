@@ -1,0 +1,64 @@
+//! What is told of losses, and of the timers that notice them.
+
+use super::*;
+
+/// Eight rounds, in the third of which a packet is lost and the window shrinks to these sizes in turn, and then is whole again.
+fn cut_to(windows: &[u64]) -> Log {
+    let mut log = Log::server();
+    rounds(
+        &mut log,
+        8,
+        |_| 50.0,
+        |log, round, at_ms| {
+            if round == 2 {
+                let before = log.next - 4;
+                log.lost(at_ms - 4.0, before);
+                for (window, later_ms) in windows.iter().zip([1.0, 2.0, 3.0]) {
+                    log.metrics(at_ms - 4.0 + later_ms, *window, 2480, 50.0);
+                }
+            }
+        },
+    );
+    log.text = log.text.replace("[[2,3]]", "[[3,3]]");
+    log
+}
+
+#[test]
+fn a_cut_that_was_undone_did_not_hold_the_sender_back() {
+    assert_cause(
+        &cut_to(&[2000]),
+        Cause::CongestionWindow,
+        "each cut of it was undone, but it had to grow",
+    );
+    assert_cause(
+        &cut_to(&[2000, 1500]),
+        Cause::Loss,
+        "6.2 % of the packets were lost, and cut it once (1 more cut was undone)",
+    );
+    let losses = "(1 recovery period, inferred; 2 cuts of the window, 1 undone)";
+    let sentences = cut_to(&[2000, 1500]).told().sentences;
+    assert!(sentences.iter().any(|it| it.text.contains(losses)), "{sentences:?}");
+}
+
+/// Packets 2 and 3 of a client's log are missing, with their bytes.
+#[test]
+fn packets_in_records_that_could_not_be_read_are_not_lost() {
+    let told = |unread: &str| {
+        let mut log = Log::of("client");
+        let request = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
+        log.event(0.0, "http:frame_created", request);
+        for (number, at_ms) in [(0, 20.0), (1, 30.0), (4, 60.0), (5, 70.0), (6, 80.0)] {
+            if number == 4 {
+                log.text.push_str(unread);
+            }
+            log.data(at_ms, "packet_received", number, 1200 * number);
+        }
+        let summary = log.told();
+        let losses = summary.sentences.into_iter().find(|it| it.about == "losses").unwrap();
+        (summary.recovery.never_came_share, losses.text)
+    };
+    let lost = "At least 28.6 % of the other end's packets never arrived: their numbers and stream bytes are missing.";
+    assert_eq!(told(""), (Some(2.0 / 7.0), lost.to_owned()));
+    let unknown = "How many of the other end's packets never arrived is not known: 2 records of this log could not be read.";
+    assert_eq!(told("\n{\"time\":x}\n{\"time\":y}"), (None, unknown.to_owned()));
+}
