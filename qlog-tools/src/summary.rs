@@ -27,7 +27,8 @@ pub use held::{Cause, Held, Phase};
 pub use measures::{Flow, PathBasis, Recovered, Spread};
 pub use moved::moved;
 
-/// A connection in numbers and words. Times are in milliseconds on the clock of their log.
+/// A connection in numbers and words. Times are in milliseconds on the clock of their log; the words of a pair tell all of them on
+/// the client's.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// In plain English, the answer first.

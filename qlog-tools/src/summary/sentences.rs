@@ -1,8 +1,9 @@
 //! The numbers of a summary in plain English.
 
 use super::held::{Cause, Held, Phase};
-use super::measures::{PathBasis, Recovered, Spread};
+use super::measures::{self, PathBasis, Recovered, Spread};
 use super::{Sentence, SentenceMoment, Summary, first_of, ms};
+use crate::clock_shift::shift_us;
 use crate::lint::Lint;
 use crate::loss_recovery::{Basis, LossRecovery, StepKind};
 use crate::restraints::in_words;
@@ -23,6 +24,8 @@ struct Teller<'a> {
     /// The client's log or, without one, the server's.
     log: &'a Trace,
     sender: &'a Trace,
+    /// From the sender's clock to that of `log`, on which all times are told.
+    shift_ms: f64,
     recovery: &'a LossRecovery,
 }
 
@@ -34,7 +37,9 @@ pub(super) fn of(
     recovery: &LossRecovery,
     lint: Option<&Lint>,
 ) -> Vec<Sentence> {
-    let teller = Teller { summary, log, sender, recovery };
+    let is_one = std::ptr::eq(log, sender);
+    let shift_ms = if is_one { 0.0 } else { shift_us(log, sender) as f64 / 1000.0 };
+    let teller = Teller { summary, log, sender, shift_ms, recovery };
     let all = [
         Some(teller.cause()),
         teller.changes(),
@@ -76,6 +81,11 @@ impl Teller<'_> {
         SentenceMoment { is_server: self.is_server(), time_ms, stream: None, packet: None }
     }
 
+    /// A moment of the sender's log, as it is told.
+    fn at(&self, time_ms: f64) -> String {
+        ms_text(time_ms + self.shift_ms)
+    }
+
     fn cause(&self) -> Sentence {
         let about = "cause";
         let Some(held) = &self.summary.held else {
@@ -96,7 +106,7 @@ impl Teller<'_> {
         text = format!(
             "{text}; longest {} at a time, from {} on",
             ms_text(to_ms - from_ms),
-            ms_text(from_ms)
+            self.at(from_ms)
         );
         let names_stream =
             matches!(held.cause, Cause::ThinkTime | Cause::Application | Cause::StreamFlowControl);
@@ -165,7 +175,7 @@ impl Teller<'_> {
             return None;
         }
         let parts =
-            phases.iter().map(|it| format!("{} until {}", in_words(it.by), ms_text(it.to_ms)));
+            phases.iter().map(|it| format!("{} until {}", in_words(it.by), self.at(it.to_ms)));
         let parts: Vec<String> = parts.collect();
         let text =
             format!("What held the sender back most changed: first {}.", parts.join(", then "));
@@ -259,7 +269,7 @@ impl Teller<'_> {
         let first = first_of(self.recovery, StepKind::Lost);
         let at = first.map_or_else(String::new, |(time_ms, packet)| {
             let packet = packet.map_or_else(String::new, |it| format!(" (packet {it})"));
-            format!(", first at {}{packet}", ms_text(time_ms))
+            format!(", first at {}{packet}", self.at(time_ms))
         });
         let more = self.congestion_response();
         let text = format!("{declared}{at}; {vain}{more}.");
@@ -310,7 +320,7 @@ impl Teller<'_> {
                 "expired {}{}, first at {}",
                 times(recovered.probe_timeouts),
                 inferred(basis),
-                ms_text(time_ms)
+                self.at(time_ms)
             ),
         };
         let text = format!("{whose} probe timer {expired}{}.", self.timeouts_of_client());
@@ -345,6 +355,8 @@ impl Teller<'_> {
 
     fn round_trips(&self) -> Option<Sentence> {
         let round_trips = self.summary.round_trips.as_ref()?;
+        let time_ms = round_trips.longest_at_ms;
+        let is_senders = measures::round_trips(self.sender).is_some();
         let delay = self.summary.ack_delay.map_or_else(
             || "for how long acknowledgements were held back is not logged".to_owned(),
             |it| {
@@ -365,9 +377,10 @@ impl Teller<'_> {
             "{}; the longest took {} at {}; {delay}.",
             queue_text(round_trips),
             ms_text(round_trips.longest_ms),
-            ms_text(round_trips.longest_at_ms)
+            if is_senders { self.at(time_ms) } else { ms_text(time_ms) }
         );
-        let moment = Some(self.moment(round_trips.longest_at_ms));
+        let is_server = is_senders && self.is_server();
+        let moment = Some(SentenceMoment { is_server, ..self.moment(time_ms) });
         Some(Sentence { about: "round_trips", text, moment })
     }
 

@@ -239,7 +239,7 @@ fn the_page_begins_with_sentences_that_lead_to_their_moments_and_has_its_title_o
     let both = Recording::of(&trace(CLIENT), Some(&trace(SERVER)));
     let lost = both.answer.iter().find(|it| it.text.contains("were declared lost")).unwrap();
     // On the client's clock: the server's is 95 ms ahead.
-    assert!(lost.text.starts_with("2 of 4 packets were declared lost (50.0 %), first at 120.0 ms"));
+    assert!(lost.text.starts_with("2 of 4 packets were declared lost (50.0 %), first at 25.0 ms"));
     assert_eq!(lost.time_us, Some(25_000));
     let title = "client and server".to_owned();
     let html = report(&Report { title, recordings: vec![both], ..Report::default() });

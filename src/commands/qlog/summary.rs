@@ -62,8 +62,9 @@ fn summary(ends: &Ends<'_>) -> Summary {
 
 fn heading(ends: &Ends<'_>) -> String {
     let server = ends.server.map_or_else(String::new, |it| format!(" with {}", it.label()));
+    let clock = ends.server.map_or("", |_| ", times on the client's clock");
     let stack = ends.server.unwrap_or(ends.log).header.stack.to_string();
-    format!("{}{server} ({}, {}):", ends.log.label(), shown(&stack, 60), side(ends))
+    format!("{}{server} ({}, {}{clock}):", ends.log.label(), shown(&stack, 60), side(ends))
 }
 
 /// The sides that logged a connection.

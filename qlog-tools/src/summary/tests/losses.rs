@@ -62,3 +62,42 @@ fn packets_in_records_that_could_not_be_read_are_not_lost() {
     let unknown = "How many of the other end's packets never arrived is not known: 2 records of this log could not be read.";
     assert_eq!(told("\n{\"time\":x}\n{\"time\":y}"), (None, unknown.to_owned()));
 }
+
+/// The server's clock is 100 ms ahead, and it declares its first packet lost after 50 ms.
+#[test]
+fn all_times_of_a_pair_are_on_the_clients_clock() {
+    let request = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
+    let mut server = Log::of("server");
+    server.came(100.0, r#"{"frame_type":"ping"}"#);
+    server.event(100.0, "http:frame_parsed", request);
+    server.metrics(100.0, 99_000, 0, 20.0);
+    (0..4).for_each(|it| server.packet(100.0, it * 1200));
+    server.ack(150.0, 1, 3);
+    server.lost(150.0, 0);
+    server.packet(150.0, 0);
+    server.metrics(150.0, 99_000, 1240, 50.0);
+    let mut client = Log::of("client");
+    client.event(0.0, "http:frame_created", request);
+    for (number, at_ms, offset) in [(1, 20.0, 1200), (2, 21.0, 2400), (3, 22.0, 3600), (4, 70.0, 0)]
+    {
+        client.data(at_ms, "packet_received", number, offset);
+    }
+    let logs = [client.trace(), server.trace()];
+    let told = |ends: &Ends<'_>, about: &str| {
+        let sentences = Summary::of(ends, None).sentences;
+        sentences.into_iter().find(|it| it.about == about).unwrap()
+    };
+    let both = pairs(&logs)[0];
+    let losses = told(&both, "losses");
+    let lost = "1 of 5 packets were declared lost (20.0 %), first at 50.0 ms (packet 0)";
+    assert!(losses.text.starts_with(lost), "{}", losses.text);
+    // It leads to the event in the server's log.
+    let moment = losses.moment.unwrap();
+    assert_eq!((moment.is_server, moment.time_ms, moment.packet), (true, 150.0, Some(0)));
+    let waited = told(&both, "longest_wait").text;
+    assert!(waited.contains("from 1200 on arrived at 20.0 ms"), "{waited}");
+    let round_trips = told(&both, "round_trips").text;
+    assert!(round_trips.contains("the longest took 50.0 ms at 50.0 ms"), "{round_trips}");
+    let alone = told(&Ends { log: &logs[1], server: None }, "losses").text;
+    assert!(alone.contains("first at 150.0 ms (packet 0)"), "{alone}");
+}
