@@ -7,6 +7,7 @@ mod held;
 mod measures;
 mod moved;
 mod sentences;
+mod words;
 
 use held::working;
 use measures::round_trips;

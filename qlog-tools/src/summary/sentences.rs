@@ -1,14 +1,17 @@
 //! The numbers of a summary in plain English.
 
 use super::held::{Cause, Held, Phase};
-use super::measures::{self, PathBasis, Recovered, Spread};
+use super::measures::{self, PathBasis};
+use super::words::{
+    counted, cuts_text, inferred, ms_text, percent, queue_text, rate_text, subject, times,
+};
 use super::{Sentence, SentenceMoment, Summary, first_of, ms};
 use crate::clock_shift::shift_us;
 use crate::lint::Lint;
 use crate::loss_recovery::{Basis, LossRecovery, StepKind};
 use crate::restraints::in_words;
 use crate::short_texts::shown;
-use crate::trace::{Repair, Trace, Vantage};
+use crate::trace::{Repair, StreamRole, Trace, Vantage};
 use std::collections::BTreeSet;
 
 /// The most characters of a URL in a sentence.
@@ -317,10 +320,11 @@ impl Teller<'_> {
         let expired = match first {
             None => format!("never expired{}", inferred(basis)),
             Some((time_ms, _)) => format!(
-                "expired {}{}, first at {}",
+                "expired {}{}, first at {}{}",
                 times(recovered.probe_timeouts),
                 inferred(basis),
-                self.at(time_ms)
+                self.at(time_ms),
+                if self.is_server() { "" } else { awaited(self.sender, time_ms) }
             ),
         };
         let text = format!("{whose} probe timer {expired}{}.", self.timeouts_of_client());
@@ -339,18 +343,21 @@ impl Teller<'_> {
         (!all.is_empty()).then_some(Sentence { about: "repairs", text, moment: None })
     }
 
-    /// How often the client's probe timer expired, where both logs are here.
+    /// How often the client's probe timer expired, and when first, where both logs are here.
     fn timeouts_of_client(&self) -> String {
         let is_second = self.is_server() && self.log.vantage == Vantage::Client;
         let recovery = is_second.then(|| LossRecovery::of(self.log));
         let Some((basis, recovery)) = recovery.and_then(|it| Some((it.timeouts?, it))) else {
             return String::new();
         };
-        let often = match recovery.count(StepKind::ProbeTimeout) {
-            0 => "never".to_owned(),
-            count => times(count),
+        let (often, when) = match first_of(&recovery, StepKind::ProbeTimeout) {
+            None => ("never".to_owned(), String::new()),
+            Some((time_ms, _)) => (
+                times(recovery.count(StepKind::ProbeTimeout)),
+                format!(", first at {}{}", ms_text(time_ms), awaited(self.log, time_ms)),
+            ),
         };
-        format!("; the client's {often}{}", inferred(basis))
+        format!("; the client's {often}{}{when}", inferred(basis))
     }
 
     fn round_trips(&self) -> Option<Sentence> {
@@ -418,80 +425,12 @@ impl Teller<'_> {
     }
 }
 
-/// The restraint of the sender, as the subject of a sentence.
-fn subject(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Handshake => "The handshake",
-        Cause::ThinkTime => "The server's time to answer",
-        Cause::Application => {
-            "The application, which gave nothing to send while responses were open,"
-        }
-        Cause::CongestionWindow => "The congestion window",
-        Cause::Loss => "A congestion window kept small by loss",
-        Cause::Reordering => "A congestion window cut because reordering was taken for loss",
-        Cause::Queue => "A full path with a long queue (and so the congestion window)",
-        Cause::ProbeTimeout => {
-            "Waiting for acknowledgements that did not arrive, until the probe timer expired,"
-        }
-        Cause::ConnectionFlowControl => "The client's receive window for the connection",
-        Cause::StreamFlowControl => "The client's receive windows for streams",
-        Cause::Pacing => "Pacing, while windows were open,",
-        Cause::Scheduler => "The scheduler, while bytes were available and windows open,",
-        Cause::Nothing => "Nothing but its own sending",
-    }
-}
-
-fn queue_text(it: &Spread) -> String {
-    format!(
-        "Round trips took {} at least; 95 % took {} at most, {} more than the least",
-        ms_text(it.least_ms),
-        ms_text(it.p95_ms),
-        ms_text(it.p95_ms - it.least_ms)
-    )
-}
-
-/// The remark about something that no event states.
-fn inferred(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Logged => "",
-        Basis::Inferred => " (inferred from packets: not logged)",
-    }
-}
-
-fn times(count: u64) -> String {
-    match count {
-        1 => "once".to_owned(),
-        2 => "twice".to_owned(),
-        count => format!("{count} times"),
-    }
-}
-
-/// `1 packet`, `2 packets`, `2 cuts of the window`.
-fn counted(count: u64, what: &str) -> String {
-    let (noun, rest) =
-        what.split_once(" of ").map_or((what, String::new()), |it| (it.0, format!(" of {}", it.1)));
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}{rest}")
-}
-
-/// How often losses cut the window for good, and that other cuts were undone.
-fn cuts_text(recovered: &Recovered) -> String {
-    let cuts = times(recovered.cuts());
-    match recovered.cuts_undone {
-        0 => cuts,
-        1 => format!("{cuts} (1 more cut was undone)"),
-        undone => format!("{cuts} ({undone} more cuts were undone)"),
-    }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
-fn ms_text(ms: f64) -> String {
-    format!("{ms:.1} ms")
-}
-
-fn rate_text(bits: f64) -> String {
-    format!("{:.2} Mbit/s", bits / 1e6)
+/// Says of a moment in a client's log that no requested response had begun.
+fn awaited(client: &Trace, time_ms: f64) -> &'static str {
+    let requested_us = client.timeline.start_us();
+    let responses = client.streams.iter().filter(|it| it.role == StreamRole::Request);
+    let first_us = responses.map(|it| it.first_us).min();
+    let is_before = first_us.is_none_or(|it| time_ms < ms(it));
+    let is_awaited = requested_us.is_some_and(|it| ms(it) <= time_ms) && is_before;
+    if is_awaited { ", before the first response began" } else { "" }
 }

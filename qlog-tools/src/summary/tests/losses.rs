@@ -101,3 +101,44 @@ fn all_times_of_a_pair_are_on_the_clients_clock() {
     let alone = told(&Ends { log: &logs[1], server: None }, "losses").text;
     assert!(alone.contains("first at 150.0 ms (packet 0)"), "{alone}");
 }
+
+/// As aioquic logs it: when the timer of a client expires, it declares its request lost, and then sends it again.
+#[test]
+fn a_packet_that_is_given_up_without_an_acknowledgement_shows_a_probe_timeout() {
+    let log = |lost: u64, newest: u64| {
+        let mut log = Log::of("client");
+        let request = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
+        log.metrics(0.0, 99_000, 0, 90.0);
+        log.packet(0.0, 0);
+        log.packet(0.0, 1200);
+        log.event(100.0, "http:frame_created", request);
+        log.packet(100.0, 2400);
+        log.ack(135.0, 0, newest);
+        log.lost(338.9, lost);
+        log.packet(339.3, 2400);
+        log.data(375.0, "packet_received", 10, 0);
+        log
+    };
+    let told = |log: &Log| {
+        let sentences = log.told().sentences;
+        sentences.into_iter().find(|it| it.about == "probe_timeouts").unwrap()
+    };
+    let expired = told(&log(2, 1));
+    let words = "The client's own probe timer expired once (inferred from packets: not logged), first at 339.3 ms, before the first response began.";
+    assert_eq!((&*expired.text, expired.moment.unwrap().packet), (words, Some(3)));
+    // A later packet was acknowledged: an ordinary loss.
+    let never = "The client's own probe timer never expired (inferred from packets: not logged).";
+    assert_eq!(told(&log(1, 2)).text, never);
+    let mut server = Log::of("server");
+    server.came(0.0, r#"{"frame_type":"ping"}"#);
+    server.carries(
+        374.0,
+        "packet_sent",
+        10,
+        r#"{"frame_type":"stream","stream_id":0,"offset":0,"length":1200}"#,
+    );
+    let logs = [log(2, 1).trace(), server.trace()];
+    let sentences = Summary::of(&Ends { log: &logs[0], server: Some(&logs[1]) }, None).sentences;
+    let of_client = "; the client's once (inferred from packets: not logged), first at 339.3 ms, before the first response began.";
+    assert!(sentences.iter().any(|it| it.text.ends_with(of_client)), "{sentences:?}");
+}
