@@ -186,7 +186,12 @@ impl Teller<'_> {
     }
 
     fn goodput(&self) -> Option<Sentence> {
-        let flow = self.summary.flow?;
+        let about = "goodput";
+        let Some(flow) = self.summary.flow else {
+            let text = "How fast responses arrived is not known: by the lengths of their frames, faster than 10 Tbit/s, which is impossible.".to_owned();
+            let is_impossible = measures::is_impossible(self.log);
+            return is_impossible.then_some(Sentence { about, text, moment: None });
+        };
         let path = match (flow.path_bits_per_s, flow.path_basis) {
             (Some(path), Some(basis)) => {
                 let by = match basis {
@@ -215,7 +220,7 @@ impl Teller<'_> {
             is_server: self.log.vantage == Vantage::Server,
             ..self.moment(time_ms)
         });
-        Some(Sentence { about: "goodput", text, moment })
+        Some(Sentence { about, text, moment })
     }
 
     fn losses(&self) -> Option<Sentence> {

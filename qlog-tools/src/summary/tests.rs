@@ -386,6 +386,25 @@ fn the_client_says_how_long_it_held_acknowledgements_back_and_how_long_bytes_wai
 }
 
 #[test]
+fn frames_too_long_for_any_path_give_no_goodput() {
+    let told = |length: u64| {
+        let mut log = Log::of("client");
+        let request = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
+        log.event(0.0, "http:frame_created", request);
+        let frame =
+            format!(r#"{{"frame_type":"stream","stream_id":0,"offset":0,"length":{length}}}"#);
+        log.carries(20.0, "packet_received", 1, &frame);
+        let summary = log.told();
+        let goodput = summary.sentences.into_iter().find(|it| it.about == "goodput").unwrap();
+        (summary.flow.map(|it| it.goodput_bits_per_s), goodput.text)
+    };
+    let possible = "Responses arrived at 1.00 Mbit/s while some were open, what the path allowed is not known.";
+    assert_eq!(told(2500), (Some(1_000_000.0), possible.to_owned()));
+    let impossible = "How fast responses arrived is not known: by the lengths of their frames, faster than 10 Tbit/s, which is impossible.";
+    assert_eq!(told(1 << 50), (None, impossible.to_owned()));
+}
+
+#[test]
 fn an_acknowledgement_that_is_sent_again_was_not_held_back_for_so_long() {
     let mut log = Log::server();
     log.packet(0.0, 0);

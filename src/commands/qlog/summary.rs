@@ -48,7 +48,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn without_packets(trace: &Trace) -> Option<String> {
     let counts = &trace.counts;
     let is_empty = counts.packets_sent + counts.packets_received + counts.stream_frames == 0;
-    is_empty.then(|| format!("{}: no packets logged: there is nothing to tell", trace.label()))
+    let why = match counts.bad_records {
+        0 => "no packets logged".to_owned(),
+        1 => "a record could not be read, and the others have no packets".to_owned(),
+        bad => format!("{bad} records could not be read, and the others have no packets"),
+    };
+    is_empty.then(|| format!("{}: {why}: there is nothing to tell", trace.label()))
 }
 
 /// The summary, with the verdict of lint on the server's log.
