@@ -251,6 +251,18 @@ fn the_page_begins_with_sentences_that_lead_to_their_moments_and_has_its_title_o
 }
 
 #[test]
+fn a_clients_log_alone_guesses_what_was_retransmitted() {
+    let told = |server: Option<&qlog_tools::trace::Trace>| {
+        let causes = Recording::of(&trace(CLIENT), server).causes;
+        causes[&Mark::Retransmitted].clone()
+    };
+    let guess = "a guess: an earlier packet with these bytes was lost, because this one has a higher number than the packets after the hole";
+    assert_eq!(told(None), guess);
+    let shown = "an earlier packet with these bytes never arrived, as the server's log shows";
+    assert_eq!(told(Some(&trace(SERVER))), shown);
+}
+
+#[test]
 fn the_page_asks_the_network_for_nothing() {
     let html = report(&Report { recordings: vec![recording()], ..Report::default() });
     assert!(html.contains("default-src 'none'"));
