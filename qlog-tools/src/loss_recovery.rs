@@ -173,7 +173,7 @@ struct Walk<'a> {
     came_us: Option<u64>,
     /// The highest acknowledged number of a space; `None`: the log has no acknowledgements.
     acknowledged: Option<BTreeMap<Space, u64>>,
-    /// When a packet was declared lost that no acknowledgement shows to be, if nothing arrived since: its probe timer expired.
+    /// When a packet was declared lost without an acknowledgement of a later one, if nothing arrived since: the probe timer expired.
     given_up_us: Option<u64>,
     elicits: bool,
     /// Whether packets that were declared lost have numbers.

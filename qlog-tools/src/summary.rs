@@ -28,7 +28,7 @@ pub use held::{Cause, Held, Phase};
 pub use measures::{Flow, PathBasis, Recovered, Spread};
 pub use moved::moved;
 
-/// A connection in numbers and words. Times are in milliseconds on the clock of their log; the words of a pair tell all of them on
+/// A connection in numbers and words. Times are in milliseconds on the clock of their log; in sentences about both logs, on
 /// the client's.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {

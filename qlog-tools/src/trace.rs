@@ -386,7 +386,7 @@ impl Trace {
             .then(|| format!("{}: only part of it was read: {what}", self.label()))
     }
 
-    /// Records that could not be read, unless only the last one was cut: what is in them happened, although the log lacks it.
+    /// Records that could not be read, unless only the last one was cut. Their events happened, although the log lacks them.
     pub(crate) fn unread_records(&self) -> u64 {
         let is_only_cut = self.repairs.iter().all(|it| !it.leaves_out);
         if is_only_cut { 0 } else { self.counts.bad_records }

@@ -16,7 +16,7 @@ use crate::trace::{StreamRole, Trace, Vantage};
 /// The round-trip time that a sender assumes before any measurement (RFC 9002, section 6.2.2).
 const INITIAL_RTT_MS: f64 = 333.0;
 
-/// No path carries more bits in a second: lengths in a log that make it more are wrong.
+/// The most bits per second of any path. A log that shows more has wrong lengths.
 const POSSIBLE_BITS_PER_S: f64 = 1e13;
 
 /// The rate of responses, and of the path, in bit/s.

@@ -27,7 +27,7 @@ struct Teller<'a> {
     /// The client's log or, without one, the server's.
     log: &'a Trace,
     sender: &'a Trace,
-    /// From the sender's clock to that of `log`, on which all times are told.
+    /// From the sender's clock to that of `log`, which all sentences use.
     shift_ms: f64,
     recovery: &'a LossRecovery,
 }
@@ -84,7 +84,7 @@ impl Teller<'_> {
         SentenceMoment { is_server: self.is_server(), time_ms, stream: None, packet: None }
     }
 
-    /// A moment of the sender's log, as it is told.
+    /// Formats a moment of the sender's log, on the clock of `log`.
     fn at(&self, time_ms: f64) -> String {
         ms_text(time_ms + self.shift_ms)
     }
@@ -180,15 +180,14 @@ impl Teller<'_> {
         let parts =
             phases.iter().map(|it| format!("{} until {}", in_words(it.by), self.at(it.to_ms)));
         let parts: Vec<String> = parts.collect();
-        let text =
-            format!("What held the sender back most changed: first {}.", parts.join(", then "));
+        let text = format!("The sender's main restraint changed: first {}.", parts.join(", then "));
         Some(Sentence { about: "changes", text, moment: Some(self.moment(first.to_ms)) })
     }
 
     fn goodput(&self) -> Option<Sentence> {
         let about = "goodput";
         let Some(flow) = self.summary.flow else {
-            let text = "How fast responses arrived is not known: by the lengths of their frames, faster than 10 Tbit/s, which is impossible.".to_owned();
+            let text = "The rate of responses is not known: the lengths of their frames would make it more than 10 Tbit/s, which no path carries.".to_owned();
             let is_impossible = measures::is_impossible(self.log);
             return is_impossible.then_some(Sentence { about, text, moment: None });
         };

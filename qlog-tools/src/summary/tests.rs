@@ -400,7 +400,7 @@ fn frames_too_long_for_any_path_give_no_goodput() {
     };
     let possible = "Responses arrived at 1.00 Mbit/s while some were open, what the path allowed is not known.";
     assert_eq!(told(2500), (Some(1_000_000.0), possible.to_owned()));
-    let impossible = "How fast responses arrived is not known: by the lengths of their frames, faster than 10 Tbit/s, which is impossible.";
+    let impossible = "The rate of responses is not known: the lengths of their frames would make it more than 10 Tbit/s, which no path carries.";
     assert_eq!(told(1 << 50), (None, impossible.to_owned()));
 }
 

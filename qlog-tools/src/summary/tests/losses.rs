@@ -1,4 +1,4 @@
-//! What is told of losses, and of the timers that notice them.
+//! Sentences about losses, and about the timers that notice them.
 
 use super::*;
 
