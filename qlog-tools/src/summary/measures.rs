@@ -69,7 +69,7 @@ fn goodput_bits_per_s(log: &Trace) -> Option<f64> {
     let streams = log.streams.iter().filter(|it| is_of_page(it.role));
     let bytes: u64 = streams.map(|it| it.bytes).fold(0, u64::saturating_add);
     let under_way_us = under_way_us(log);
-    (bytes > 0 && under_way_us > 0).then(|| bytes as f64 * 8e6 / under_way_us as f64)
+    (bytes > 0 && under_way_us > 0).then_some(bytes as f64 * 8e6 / under_way_us as f64)
 }
 
 /// Whether responses had more bytes than any path carries in their time.

@@ -45,8 +45,7 @@ fn a_cut_that_was_undone_did_not_hold_the_sender_back() {
 fn packets_in_records_that_could_not_be_read_are_not_lost() {
     let told = |unread: &str| {
         let mut log = Log::of("client");
-        let request = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
-        log.event(0.0, "http:frame_created", request);
+        log.event(0.0, "http:frame_created", REQUEST);
         for (number, at_ms) in [(0, 20.0), (1, 30.0), (4, 60.0), (5, 70.0), (6, 80.0)] {
             if number == 4 {
                 log.text.push_str(unread);
@@ -66,10 +65,9 @@ fn packets_in_records_that_could_not_be_read_are_not_lost() {
 /// The server's clock is 100 ms ahead, and it declares its first packet lost after 50 ms.
 #[test]
 fn all_times_of_a_pair_are_on_the_clients_clock() {
-    let request = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
     let mut server = Log::of("server");
     server.came(100.0, r#"{"frame_type":"ping"}"#);
-    server.event(100.0, "http:frame_parsed", request);
+    server.event(100.0, "http:frame_parsed", REQUEST);
     server.metrics(100.0, 99_000, 0, 20.0);
     (0..4).for_each(|it| server.packet(100.0, it * 1200));
     server.ack(150.0, 1, 3);
@@ -77,7 +75,7 @@ fn all_times_of_a_pair_are_on_the_clients_clock() {
     server.packet(150.0, 0);
     server.metrics(150.0, 99_000, 1240, 50.0);
     let mut client = Log::of("client");
-    client.event(0.0, "http:frame_created", request);
+    client.event(0.0, "http:frame_created", REQUEST);
     for (number, at_ms, offset) in [(1, 20.0, 1200), (2, 21.0, 2400), (3, 22.0, 3600), (4, 70.0, 0)]
     {
         client.data(at_ms, "packet_received", number, offset);
@@ -107,11 +105,10 @@ fn all_times_of_a_pair_are_on_the_clients_clock() {
 fn a_packet_that_is_given_up_without_an_acknowledgement_shows_a_probe_timeout() {
     let log = |lost: u64, newest: u64| {
         let mut log = Log::of("client");
-        let request = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
         log.metrics(0.0, 99_000, 0, 90.0);
         log.packet(0.0, 0);
         log.packet(0.0, 1200);
-        log.event(100.0, "http:frame_created", request);
+        log.event(100.0, "http:frame_created", REQUEST);
         log.packet(100.0, 2400);
         log.ack(135.0, 0, newest);
         log.lost(338.9, lost);
