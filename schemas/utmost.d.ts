@@ -1403,7 +1403,7 @@ export type QlogSummaryConnection = {
   /** Null where none was measured. */
   round_trips: QlogSummarySpread;
   sentences: Array<{
-    about: "cause" | "changes" | "goodput" | "losses" | "probe_timeouts" | "round_trips" | "longest_wait" | "lint";
+    about: "cause" | "changes" | "goodput" | "losses" | "probe_timeouts" | "round_trips" | "longest_wait" | "lint" | "repairs";
     moment: {
       /** Whether it is in the server's log, on its clock. */
       is_server: boolean;

@@ -122,8 +122,8 @@ pub(crate) fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> 
     rates.get(rates.len() * 9 / 10).or(rates.last()).copied()
 }
 
-/// The share of the server's packets that never came, as far as a client's log shows it. `None`: a packet has no number, or some are
-/// missing and the log has no STREAM frames.
+/// The share of the server's packets that never came, as far as a client's log shows it. `None`: a packet has no number, records could not be
+/// read, or numbers are missing and the log has no STREAM frames.
 ///
 /// A missing number was not necessarily lost, because senders skip some on purpose (RFC 9000, section 21.4). So several consecutive
 /// missing numbers count, and a single one only if stream bytes are missing with it.
@@ -152,8 +152,12 @@ fn loss(trace: &Trace) -> Option<f64> {
     Some(missing.lost as f64 / missing.lost.saturating_add(numbers.len() as u64) as f64)
 }
 
-/// The numbers of the 1-RTT packets that a log received. `None`: one of them is not known, and could be any that seems to be missing.
+/// The numbers of the 1-RTT packets that a log received. `None`: one of them is not known, and could be any that seems to be missing,
+/// or records could not be read, which may be of such packets.
 pub(crate) fn received_numbers(trace: &Trace) -> Option<BTreeSet<u64>> {
+    if trace.unread_records() > 0 {
+        return None;
+    }
     let received = trace.packets_of(PacketEvent::Received);
     received.filter(|it| it.space == Space::Application).map(|it| it.number).collect()
 }

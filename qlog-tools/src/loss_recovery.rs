@@ -171,6 +171,10 @@ struct Walk<'a> {
     /// When the last of them was sent.
     elicited_us: BTreeMap<Space, u64>,
     came_us: Option<u64>,
+    /// The highest acknowledged number of a space; `None`: the log has no acknowledgements.
+    acknowledged: Option<BTreeMap<Space, u64>>,
+    /// When a packet was declared lost without an acknowledgement of a later one, if nothing arrived since: the probe timer expired.
+    given_up_us: Option<u64>,
     elicits: bool,
     /// Whether packets that were declared lost have numbers.
     knows_numbers: bool,
@@ -186,7 +190,8 @@ impl<'a> Walk<'a> {
     fn new(trace: &'a Trace) -> Self {
         let max_ack_delay_ms = trace.recovery_events.max_ack_delay_ms.unwrap_or(MAX_ACK_DELAY_MS);
         let round_trip = RoundTrip { max_ack_delay_ms, ..RoundTrip::default() };
-        Self { samples: trace.samples(), round_trip, ..Self::default() }
+        let acknowledged = trace.acknowledged().map(|_| BTreeMap::new());
+        Self { samples: trace.samples(), round_trip, acknowledged, ..Self::default() }
     }
 
     fn packet(&mut self, packet: &Packet) {
@@ -199,9 +204,16 @@ impl<'a> Walk<'a> {
         }
         let add = |kind| RecoveryStep { packet: number, ..step(time_us, kind) };
         match (event, number) {
-            (PacketEvent::Received, _) => self.came_us = Some(time_us),
+            (PacketEvent::Received, _) => {
+                self.came_us = Some(time_us);
+                self.given_up_us = None;
+            }
             (PacketEvent::Sent, _) => self.sent(packet),
             (PacketEvent::Acknowledged, Some(number)) => {
+                if let Some(acknowledged) = &mut self.acknowledged {
+                    let highest = acknowledged.entry(space).or_insert(number);
+                    *highest = number.max(*highest);
+                }
                 if let Some(open) = self.open.get_mut(&space) {
                     open.remove(&number);
                     // A log may not state what it declares lost.
@@ -236,7 +248,11 @@ impl<'a> Walk<'a> {
             it.saturating_add(to_u64(self.round_trip.timeout_ms(space) * 1000.0 * EARLY))
         });
         let is_answer = self.came_us.is_some_and(|it| time_us < it.saturating_add(ANSWER_US));
-        if !open.is_empty() && !is_answer && due_us.is_some_and(|it| time_us >= it) {
+        let is_due = !open.is_empty() && due_us.is_some_and(|it| time_us >= it);
+        // Some stacks declare all packets lost when their timer expires, and then send (aioquic).
+        let gave_up = self.given_up_us.take();
+        let follows = gave_up.is_some_and(|it| time_us < it.saturating_add(ANSWER_US));
+        if !is_answer && (is_due || follows) {
             let kind = StepKind::ProbeTimeout;
             self.steps.push(RecoveryStep { packet: number, ..step(time_us, kind) });
         }
@@ -248,6 +264,10 @@ impl<'a> Walk<'a> {
     fn lost(&mut self, time_us: u64, space: Space, number: u64) {
         if let Some(open) = self.open.get_mut(&space) {
             open.remove(&number);
+        }
+        let acknowledged = self.acknowledged.as_ref();
+        if acknowledged.is_some_and(|it| it.get(&space).is_none_or(|highest| *highest < number)) {
+            self.given_up_us = Some(time_us);
         }
         if space == Space::Application {
             let persistent_us = to_u64(3000.0 * self.round_trip.timeout_ms(space));

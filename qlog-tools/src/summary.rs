@@ -7,6 +7,7 @@ mod held;
 mod measures;
 mod moved;
 mod sentences;
+mod words;
 
 use held::working;
 use measures::round_trips;
@@ -27,7 +28,8 @@ pub use held::{Cause, Held, Phase};
 pub use measures::{Flow, PathBasis, Recovered, Spread};
 pub use moved::moved;
 
-/// A connection in numbers and words. Times are in milliseconds on the clock of their log.
+/// A connection in numbers and words. Times are in milliseconds on the clock of their log; in sentences about both logs, on
+/// the client's.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// In plain English, the answer first.

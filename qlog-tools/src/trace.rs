@@ -386,6 +386,12 @@ impl Trace {
             .then(|| format!("{}: only part of it was read: {what}", self.label()))
     }
 
+    /// Records that could not be read, unless only the last one was cut. Their events happened, although the log lacks them.
+    pub(crate) fn unread_records(&self) -> u64 {
+        let is_only_cut = self.repairs.iter().all(|it| !it.leaves_out);
+        if is_only_cut { 0 } else { self.counts.bad_records }
+    }
+
     /// Events whose body could not be read.
     pub(crate) fn unread_bodies(&self) -> u64 {
         self.repairs.iter().filter(|it| it.what == BAD_BODY).map(|it| it.count).sum()

@@ -27,9 +27,15 @@ pub(super) const STREAMS: Series = Series {
         Column { name: "bytes", about: "distinct bytes" },
         Column { name: "body_bytes", about: "bytes of the body" },
         Column { name: "frames", about: "STREAM frames" },
-        Column { name: "retransmitted_bytes", about: "lost and sent again" },
+        Column {
+            name: "retransmitted_bytes",
+            about: "lost and sent again; from a client's log alone, a guess",
+        },
         Column { name: "duplicate_bytes", about: "sent again in vain" },
-        Column { name: "reordered_bytes", about: "overtaken on their way" },
+        Column {
+            name: "reordered_bytes",
+            about: "overtaken on their way; from a client's log alone, a guess",
+        },
     ],
     detail: Detail::Full,
     lacks: no_streams,
@@ -71,7 +77,7 @@ pub(super) const FRAMES: Series = Series {
         Column { name: "new_bytes", about: "those that had not arrived, or been sent, before" },
         Column {
             name: "cause",
-            about: "why it arrived late or twice: `retransmitted`, `duplicate`, `reordered`; or empty",
+            about: "why it arrived late or twice: `retransmitted`, `duplicate`, `reordered`; or empty; from a client's log alone, a guess",
         },
     ],
     detail: Detail::Full,

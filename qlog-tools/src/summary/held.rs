@@ -12,7 +12,7 @@ use crate::packet_curves::fresh;
 use crate::restraints::{Evidence, Restraints, Span, bounds};
 use crate::trace::Trace;
 
-/// The number of parts into which the time is divided to find changes of the restraint.
+/// The number of parts into which the time is divided to find lasting changes of the restraint.
 const PARTS: u64 = 8;
 /// From this share of packets on, losses explain a window, if they cut it.
 const LOSS: f64 = 0.002;
@@ -42,7 +42,7 @@ pub struct Held {
     pub stream: Option<u64>,
     /// If flow control held the sender back: the most data that it allowed in flight, or each stream's initial limit.
     pub credit_bytes: Option<u64>,
-    /// When the restraint changed, roughly.
+    /// Its lasting changes.
     pub phases: Vec<Phase>,
 }
 
@@ -239,8 +239,30 @@ fn phase(span: Span) -> Phase {
     Phase { by: span.by, from_ms: ms(span.from_us), to_ms: ms(span.to_us) }
 }
 
-/// Intervals with mostly one restraint, at most [`PARTS`] of them. Sending belongs to whatever it interrupts.
+/// Intervals with mostly one restraint, at most [`PARTS`] of them. One gives way to the next when a restraint really ends.
 fn phases(spans: &[Span]) -> Vec<Phase> {
+    let mut phases: Vec<Span> = Vec::new();
+    for mut next in rough_phases(spans) {
+        while let Some(last) = phases.last_mut().filter(|it| it.by != next.by) {
+            if let Some(end_us) = last_end_us(spans, last, &next) {
+                last.to_us = end_us;
+                let place = spans.partition_point(|it| it.from_us < end_us);
+                next.from_us = spans.get(place).map_or(end_us, |it| it.from_us);
+                break;
+            }
+            next.from_us = last.from_us;
+            phases.pop();
+        }
+        match phases.last_mut().filter(|it| it.by == next.by) {
+            Some(last) => last.to_us = next.to_us,
+            None => phases.push(next),
+        }
+    }
+    phases.into_iter().map(phase).collect()
+}
+
+/// The same, in equal parts of the time. Sending belongs to whatever it interrupts.
+fn rough_phases(spans: &[Span]) -> Vec<Span> {
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Vec::new() };
     let (start_us, end_us) = (first.from_us, last.to_us);
     let part_us = end_us.saturating_sub(start_us).div_ceil(PARTS).max(1);
@@ -256,15 +278,31 @@ fn phases(spans: &[Span]) -> Vec<Phase> {
         }
         let most = by_restraint.into_iter().max_by_key(|it| it.1).map(|it| it.0);
         match (phases.last_mut(), most) {
-            (Some(phase), Some(by)) if phase.by == by && phase.to_us == from_us => {
-                phase.to_us = to_us;
-            }
+            (Some(phase), Some(by)) if phase.by == by => phase.to_us = to_us,
             (_, Some(by)) => phases.push(Span { from_us, to_us, by }),
             (_, None) => {}
         }
         from_us = to_us;
     }
-    phases.into_iter().map(phase).collect()
+    phases
+}
+
+/// The end of the interval of `before`'s restraint that leaves the least time of both on the wrong side. `None`: that of
+/// `after` holds from the start.
+fn last_end_us(spans: &[Span], before: &Span, after: &Span) -> Option<u64> {
+    let (mut found_us, mut most, mut gained) = (None, 0, 0);
+    for span in within(spans, &[(before.from_us, after.to_us)]) {
+        let us = i128::from(span.us());
+        if span.by == before.by {
+            gained += us;
+        } else if span.by == after.by {
+            gained -= us;
+        }
+        if gained > most {
+            (found_us, most) = (Some(span.to_us), gained);
+        }
+    }
+    found_us
 }
 
 /// How much data the client's flow control allowed in flight, for the kind of this restraint.
@@ -288,4 +326,57 @@ fn credit_bytes(sender: &Trace, by: Restraint) -> Option<u64> {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field")]
 fn name<S: Serializer>(by: &Restraint, serializer: S) -> Result<S::Ok, S::Error> {
     by.name().serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Restraint::{Application, CongestionWindow, Handshake, Nothing, Pacing};
+
+    /// Intervals that follow one another, and where each ends in milliseconds.
+    fn spans(all: &[(Restraint, u64)]) -> Vec<Span> {
+        let mut from_us = 0;
+        let each = all.iter().map(|&(by, to_ms)| {
+            let span = Span { from_us, to_us: to_ms * 1000, by };
+            from_us = span.to_us;
+            span
+        });
+        each.collect()
+    }
+
+    /// The restraint of each phase, and its milliseconds.
+    fn told(spans: &[Span]) -> Vec<(Restraint, f64, f64)> {
+        phases(spans).into_iter().map(|it| (it.by, it.from_ms, it.to_ms)).collect()
+    }
+
+    #[test]
+    fn a_restraint_gives_way_when_it_really_ends() {
+        // An eighth of the time is 100 ms, and the handshake fills most of the first.
+        let of_handshake = spans(&[
+            (Handshake, 58),
+            (CongestionWindow, 97),
+            (Nothing, 98),
+            (CongestionWindow, 800),
+        ]);
+        let expected = [(Handshake, 0.0, 58.0), (CongestionWindow, 58.0, 800.0)];
+        assert_eq!(told(&of_handshake), expected);
+        // A short return of the first restraint does not put the change off.
+        let returning = spans(&[
+            (Pacing, 210),
+            (CongestionWindow, 290),
+            (Pacing, 295),
+            (CongestionWindow, 800),
+        ]);
+        let expected = [(Pacing, 0.0, 210.0), (CongestionWindow, 210.0, 800.0)];
+        assert_eq!(told(&returning), expected);
+    }
+
+    #[test]
+    fn phases_exclude_the_time_without_work() {
+        let mut with_pause = spans(&[(Pacing, 310), (Application, 800)]);
+        with_pause[1].from_us = 420_000;
+        assert_eq!(told(&with_pause), [(Pacing, 0.0, 310.0), (Application, 420.0, 800.0)]);
+        assert_eq!(told(&spans(&[(Pacing, 800)])), [(Pacing, 0.0, 800.0)]);
+        assert!(told(&[]).is_empty());
+    }
 }

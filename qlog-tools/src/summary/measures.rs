@@ -16,6 +16,9 @@ use crate::trace::{StreamRole, Trace, Vantage};
 /// The round-trip time that a sender assumes before any measurement (RFC 9002, section 6.2.2).
 const INITIAL_RTT_MS: f64 = 333.0;
 
+/// The most bits per second of any path. A log that shows more has wrong lengths.
+const POSSIBLE_BITS_PER_S: f64 = 1e13;
+
 /// The rate of responses, and of the path, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Flow {
@@ -42,11 +45,8 @@ pub enum PathBasis {
 impl Flow {
     /// `log` is the client's or, without one, the server's.
     pub(super) fn of(log: &Trace, sender: &Trace) -> Option<Self> {
-        let is_of_page = |role| matches!(role, StreamRole::Request | StreamRole::Push);
-        let streams = log.streams.iter().filter(|it| is_of_page(it.role));
-        let bytes: u64 = streams.map(|it| it.bytes).fold(0, u64::saturating_add);
-        let under_way_us = under_way_us(log);
-        if bytes == 0 || under_way_us == 0 {
+        let goodput_bits_per_s = goodput_bits_per_s(log)?;
+        if is_impossible(log) {
             return None;
         }
         let arrived = LinkFacts::of(log).filter(|_| log.vantage != Vantage::Server);
@@ -56,12 +56,25 @@ impl Flow {
             Some((found, PathBasis::Acknowledgements))
         });
         Some(Self {
-            goodput_bits_per_s: bytes as f64 * 8e6 / under_way_us as f64,
-            under_way_ms: ms(under_way_us),
+            goodput_bits_per_s,
+            under_way_ms: ms(under_way_us(log)),
             path_bits_per_s: path.map(|it| it.0),
             path_basis: path.map(|it| it.1),
         })
     }
+}
+
+fn goodput_bits_per_s(log: &Trace) -> Option<f64> {
+    let is_of_page = |role| matches!(role, StreamRole::Request | StreamRole::Push);
+    let streams = log.streams.iter().filter(|it| is_of_page(it.role));
+    let bytes: u64 = streams.map(|it| it.bytes).fold(0, u64::saturating_add);
+    let under_way_us = under_way_us(log);
+    (bytes > 0 && under_way_us > 0).then_some(bytes as f64 * 8e6 / under_way_us as f64)
+}
+
+/// Whether responses had more bytes than any path carries in their time.
+pub(super) fn is_impossible(log: &Trace) -> bool {
+    goodput_bits_per_s(log).is_some_and(|it| it > POSSIBLE_BITS_PER_S)
 }
 
 /// How long some response was requested and incomplete.
@@ -163,9 +176,11 @@ impl Recovered {
         }
     }
 
-    /// How often the congestion control reduced its rate: cuts of the window, or recovery periods if the log has no window.
+    /// How often the congestion control reduced its rate for good: cuts of the window that were not undone, or recovery periods if
+    /// the log has no window.
     pub(super) fn cuts(&self) -> u64 {
-        if self.window_cuts > 0 { self.window_cuts } else { self.recovery_periods }
+        let cuts = self.window_cuts;
+        if cuts > 0 { cuts.saturating_sub(self.cuts_undone) } else { self.recovery_periods }
     }
 
     /// The share of packets that were finally lost, from the declarations.

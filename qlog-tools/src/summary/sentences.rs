@@ -1,13 +1,17 @@
 //! The numbers of a summary in plain English.
 
 use super::held::{Cause, Held, Phase};
-use super::measures::{PathBasis, Spread};
+use super::measures::{self, PathBasis};
+use super::words::{
+    counted, cuts_text, inferred, ms_text, percent, queue_text, rate_text, subject, times,
+};
 use super::{Sentence, SentenceMoment, Summary, first_of, ms};
+use crate::clock_shift::shift_us;
 use crate::lint::Lint;
 use crate::loss_recovery::{Basis, LossRecovery, StepKind};
 use crate::restraints::in_words;
 use crate::short_texts::shown;
-use crate::trace::{Repair, Trace, Vantage};
+use crate::trace::{Repair, StreamRole, Trace, Vantage};
 use std::collections::BTreeSet;
 
 /// The most characters of a URL in a sentence.
@@ -23,6 +27,8 @@ struct Teller<'a> {
     /// The client's log or, without one, the server's.
     log: &'a Trace,
     sender: &'a Trace,
+    /// From the sender's clock to that of `log`, which all sentences use.
+    shift_ms: f64,
     recovery: &'a LossRecovery,
 }
 
@@ -34,7 +40,9 @@ pub(super) fn of(
     recovery: &LossRecovery,
     lint: Option<&Lint>,
 ) -> Vec<Sentence> {
-    let teller = Teller { summary, log, sender, recovery };
+    let is_one = std::ptr::eq(log, sender);
+    let shift_ms = if is_one { 0.0 } else { shift_us(log, sender) as f64 / 1000.0 };
+    let teller = Teller { summary, log, sender, shift_ms, recovery };
     let all = [
         Some(teller.cause()),
         teller.changes(),
@@ -76,6 +84,11 @@ impl Teller<'_> {
         SentenceMoment { is_server: self.is_server(), time_ms, stream: None, packet: None }
     }
 
+    /// Formats a moment of the sender's log, on the clock of `log`.
+    fn at(&self, time_ms: f64) -> String {
+        ms_text(time_ms + self.shift_ms)
+    }
+
     fn cause(&self) -> Sentence {
         let about = "cause";
         let Some(held) = &self.summary.held else {
@@ -96,7 +109,7 @@ impl Teller<'_> {
         text = format!(
             "{text}; longest {} at a time, from {} on",
             ms_text(to_ms - from_ms),
-            ms_text(from_ms)
+            self.at(from_ms)
         );
         let names_stream =
             matches!(held.cause, Cause::ThinkTime | Cause::Application | Cause::StreamFlowControl);
@@ -110,16 +123,17 @@ impl Teller<'_> {
     /// The numbers behind a cause.
     fn detail(&self, held: &Held) -> Option<String> {
         let recovered = &self.summary.recovery;
-        let cuts = recovered.cuts();
         match held.cause {
-            Cause::CongestionWindow if cuts == 0 => {
-                Some("no loss cut it, but it had to grow".to_owned())
+            Cause::CongestionWindow if recovered.cuts() == 0 => {
+                let is_whole = recovered.cuts_undone == 0;
+                let text = if is_whole { "no loss cut it" } else { "each cut of it was undone" };
+                Some(format!("{text}, but it had to grow"))
             }
-            Cause::CongestionWindow => Some(format!("losses cut it {}", times(cuts))),
+            Cause::CongestionWindow => Some(format!("losses cut it {}", cuts_text(recovered))),
             Cause::Loss => Some(format!(
-                "{} were lost, and cut it {}",
-                share_of_packets(recovered.loss_share()),
-                times(cuts)
+                "{} of the packets were lost, and cut it {}",
+                percent(recovered.loss_share()),
+                cuts_text(recovered)
             )),
             Cause::Reordering => {
                 Some(match (recovered.spurious, recovered.lost, recovered.in_vain_bytes) {
@@ -164,14 +178,19 @@ impl Teller<'_> {
             return None;
         }
         let parts =
-            phases.iter().map(|it| format!("{} until {}", in_words(it.by), ms_text(it.to_ms)));
+            phases.iter().map(|it| format!("{} until {}", in_words(it.by), self.at(it.to_ms)));
         let parts: Vec<String> = parts.collect();
-        let text = format!("What held the sender back changed: first {}.", parts.join(", then "));
+        let text = format!("The sender's main restraint changed: first {}.", parts.join(", then "));
         Some(Sentence { about: "changes", text, moment: Some(self.moment(first.to_ms)) })
     }
 
     fn goodput(&self) -> Option<Sentence> {
-        let flow = self.summary.flow?;
+        let about = "goodput";
+        let Some(flow) = self.summary.flow else {
+            let text = "The rate of responses is not known: the lengths of their frames would make it more than 10 Tbit/s, which no path carries.".to_owned();
+            let is_impossible = measures::is_impossible(self.log);
+            return is_impossible.then_some(Sentence { about, text, moment: None });
+        };
         let path = match (flow.path_bits_per_s, flow.path_basis) {
             (Some(path), Some(basis)) => {
                 let by = match basis {
@@ -200,21 +219,24 @@ impl Teller<'_> {
             is_server: self.log.vantage == Vantage::Server,
             ..self.moment(time_ms)
         });
-        Some(Sentence { about: "goodput", text, moment })
+        Some(Sentence { about, text, moment })
     }
 
     fn losses(&self) -> Option<Sentence> {
         let recovered = &self.summary.recovery;
         let about = "losses";
         if !self.is_server() {
-            let share = recovered.never_came_share?;
-            let text = if share > 0.0 {
-                let share = percent(share);
-                format!(
-                    "At least {share} of the other end's packets never arrived: their numbers and stream bytes are missing."
-                )
-            } else {
-                "This log does not show that a packet of the other end was lost.".to_owned()
+            let text = match (recovered.never_came_share, self.log.unread_records()) {
+                (None, 0) => return None,
+                (None, unread) => format!(
+                    "How many of the other end's packets never arrived is not known: {} of this log could not be read.",
+                    counted(unread, "record")
+                ),
+                (Some(share), _) if share > 0.0 => format!(
+                    "At least {} of the other end's packets never arrived: their numbers and stream bytes are missing.",
+                    percent(share)
+                ),
+                _ => "This log does not show that a packet of the other end was lost.".to_owned(),
             };
             return Some(Sentence { about, text, moment: None });
         }
@@ -254,7 +276,7 @@ impl Teller<'_> {
         let first = first_of(self.recovery, StepKind::Lost);
         let at = first.map_or_else(String::new, |(time_ms, packet)| {
             let packet = packet.map_or_else(String::new, |it| format!(" (packet {it})"));
-            format!(", first at {}{packet}", ms_text(time_ms))
+            format!(", first at {}{packet}", self.at(time_ms))
         });
         let more = self.congestion_response();
         let text = format!("{declared}{at}; {vain}{more}.");
@@ -302,10 +324,11 @@ impl Teller<'_> {
         let expired = match first {
             None => format!("never expired{}", inferred(basis)),
             Some((time_ms, _)) => format!(
-                "expired {}{}, first at {}",
+                "expired {}{}, first at {}{}",
                 times(recovered.probe_timeouts),
                 inferred(basis),
-                ms_text(time_ms)
+                self.at(time_ms),
+                if self.is_server() { "" } else { awaited(self.sender, time_ms) }
             ),
         };
         let text = format!("{whose} probe timer {expired}{}.", self.timeouts_of_client());
@@ -324,22 +347,27 @@ impl Teller<'_> {
         (!all.is_empty()).then_some(Sentence { about: "repairs", text, moment: None })
     }
 
-    /// How often the client's probe timer expired, where both logs are here.
+    /// How often the client's probe timer expired, and when first, where both logs are here.
     fn timeouts_of_client(&self) -> String {
         let is_second = self.is_server() && self.log.vantage == Vantage::Client;
         let recovery = is_second.then(|| LossRecovery::of(self.log));
         let Some((basis, recovery)) = recovery.and_then(|it| Some((it.timeouts?, it))) else {
             return String::new();
         };
-        let often = match recovery.count(StepKind::ProbeTimeout) {
-            0 => "never".to_owned(),
-            count => times(count),
+        let (often, when) = match first_of(&recovery, StepKind::ProbeTimeout) {
+            None => ("never".to_owned(), String::new()),
+            Some((time_ms, _)) => (
+                times(recovery.count(StepKind::ProbeTimeout)),
+                format!(", first at {}{}", ms_text(time_ms), awaited(self.log, time_ms)),
+            ),
         };
-        format!("; the client's {often}{}", inferred(basis))
+        format!("; the client's {often}{}{when}", inferred(basis))
     }
 
     fn round_trips(&self) -> Option<Sentence> {
         let round_trips = self.summary.round_trips.as_ref()?;
+        let time_ms = round_trips.longest_at_ms;
+        let is_senders = measures::round_trips(self.sender).is_some();
         let delay = self.summary.ack_delay.map_or_else(
             || "for how long acknowledgements were held back is not logged".to_owned(),
             |it| {
@@ -360,9 +388,10 @@ impl Teller<'_> {
             "{}; the longest took {} at {}; {delay}.",
             queue_text(round_trips),
             ms_text(round_trips.longest_ms),
-            ms_text(round_trips.longest_at_ms)
+            if is_senders { self.at(time_ms) } else { ms_text(time_ms) }
         );
-        let moment = Some(self.moment(round_trips.longest_at_ms));
+        let is_server = is_senders && self.is_server();
+        let moment = Some(SentenceMoment { is_server, ..self.moment(time_ms) });
         Some(Sentence { about: "round_trips", text, moment })
     }
 
@@ -400,74 +429,12 @@ impl Teller<'_> {
     }
 }
 
-/// The restraint of the sender, as the subject of a sentence.
-fn subject(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Handshake => "The handshake",
-        Cause::ThinkTime => "The server's time to answer",
-        Cause::Application => {
-            "The application, which gave nothing to send while responses were open,"
-        }
-        Cause::CongestionWindow => "The congestion window",
-        Cause::Loss => "A congestion window kept small by loss",
-        Cause::Reordering => "A congestion window cut because reordering was taken for loss",
-        Cause::Queue => "A full path with a long queue (and so the congestion window)",
-        Cause::ProbeTimeout => {
-            "Waiting for acknowledgements that did not arrive, until the probe timer expired,"
-        }
-        Cause::ConnectionFlowControl => "The client's receive window for the connection",
-        Cause::StreamFlowControl => "The client's receive windows for streams",
-        Cause::Pacing => "Pacing, while windows were open,",
-        Cause::Scheduler => "The scheduler, while bytes were available and windows open,",
-        Cause::Nothing => "Nothing but its own sending",
-    }
-}
-
-fn queue_text(it: &Spread) -> String {
-    format!(
-        "Round trips took {} at least; 95 % took {} at most, {} more than the least",
-        ms_text(it.least_ms),
-        ms_text(it.p95_ms),
-        ms_text(it.p95_ms - it.least_ms)
-    )
-}
-
-/// The remark about something that no event states.
-fn inferred(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Logged => "",
-        Basis::Inferred => " (inferred from packets: not logged)",
-    }
-}
-
-fn times(count: u64) -> String {
-    match count {
-        1 => "once".to_owned(),
-        2 => "twice".to_owned(),
-        count => format!("{count} times"),
-    }
-}
-
-/// `1 packet`, `2 packets`, `2 cuts of the window`.
-fn counted(count: u64, what: &str) -> String {
-    let (noun, rest) =
-        what.split_once(" of ").map_or((what, String::new()), |it| (it.0, format!(" of {}", it.1)));
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}{rest}")
-}
-
-fn share_of_packets(share: f64) -> String {
-    format!("{} of the packets", percent(share))
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
-fn ms_text(ms: f64) -> String {
-    format!("{ms:.1} ms")
-}
-
-fn rate_text(bits: f64) -> String {
-    format!("{:.2} Mbit/s", bits / 1e6)
+/// Says of a moment in a client's log that no requested response had begun.
+fn awaited(client: &Trace, time_ms: f64) -> &'static str {
+    let requested_us = client.timeline.start_us();
+    let responses = client.streams.iter().filter(|it| it.role == StreamRole::Request);
+    let first_us = responses.map(|it| it.first_us).min();
+    let is_before = first_us.is_none_or(|it| time_ms < ms(it));
+    let is_awaited = requested_us.is_some_and(|it| ms(it) <= time_ms) && is_before;
+    if is_awaited { ", before the first response began" } else { "" }
 }

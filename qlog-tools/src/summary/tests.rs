@@ -1,9 +1,14 @@
+mod losses;
+
 use std::fmt::Write as _;
 
 use super::*;
 use crate::pairing::pairs;
 use crate::reader::{ReadOptions, read_file_traces, read_traces};
 use crate::trace::Detail;
+
+/// Of `/a`, on stream 0.
+const REQUEST: &str = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
 
 /// The log of one side, written line by line.
 struct Log {
@@ -71,8 +76,7 @@ impl Log {
         );
         self.event(0.0, "transport:parameters_set", &limits);
         self.came(0.0, r#"{"frame_type":"ping"}"#);
-        let request = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
-        self.event(0.0, "http:frame_parsed", request);
+        self.event(0.0, "http:frame_parsed", REQUEST);
     }
 
     /// A server's log with a request at 0 and wide windows.
@@ -356,8 +360,7 @@ fn a_cut_that_is_taken_back_is_undone_and_a_long_loss_of_all_is_persistent_conge
 #[test]
 fn the_client_says_how_long_it_held_acknowledgements_back_and_how_long_bytes_waited() {
     let mut client = Log::of("client");
-    let request = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
-    client.event(0.0, "http:frame_created", request);
+    client.event(0.0, "http:frame_created", REQUEST);
     for (number, at_ms, offset) in [(0, 20.0, 0), (2, 30.0, 2400), (3, 40.0, 3600), (1, 70.0, 1200)]
     {
         client.data(at_ms, "packet_received", number, offset);
@@ -381,6 +384,24 @@ fn the_client_says_how_long_it_held_acknowledgements_back_and_how_long_bytes_wai
             .starts_with("What held the sender back is not known: a client's log")
     );
     assert_eq!(alone.longest_wait, Some(longest));
+}
+
+#[test]
+fn frames_too_long_for_any_path_give_no_goodput() {
+    let told = |length: u64| {
+        let mut log = Log::of("client");
+        log.event(0.0, "http:frame_created", REQUEST);
+        let frame =
+            format!(r#"{{"frame_type":"stream","stream_id":0,"offset":0,"length":{length}}}"#);
+        log.carries(20.0, "packet_received", 1, &frame);
+        let summary = log.told();
+        let goodput = summary.sentences.into_iter().find(|it| it.about == "goodput").unwrap();
+        (summary.flow.map(|it| it.goodput_bits_per_s), goodput.text)
+    };
+    let possible = "Responses arrived at 1.00 Mbit/s while some were open, what the path allowed is not known.";
+    assert_eq!(told(2500), (Some(1_000_000.0), possible.to_owned()));
+    let impossible = "The rate of responses is not known: the lengths of their frames would make it more than 10 Tbit/s, which no path carries.";
+    assert_eq!(told(1 << 50), (None, impossible.to_owned()));
 }
 
 #[test]

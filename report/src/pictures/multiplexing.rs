@@ -10,7 +10,7 @@ use qlog_tools::causes::Mark;
 
 const HEIGHT: f64 = 90.0;
 pub(super) const MARKS: [(Mark, &str, &str); 3] = [
-    (Mark::Retransmitted, "retransmitted (loss)", "#1a1a1a"),
+    (Mark::Retransmitted, "retransmitted", "#1a1a1a"),
     (Mark::Duplicate, "duplicate (spurious)", "#b3261e"),
     (Mark::Reordered, "reordered (overtaken)", "#0072b2"),
 ];

@@ -46,9 +46,9 @@ impl Recording {
         let places: BTreeMap<u64, usize> =
             streams.iter().enumerate().map(|(place, stream)| (stream.id, place)).collect();
         let (mut frames, mut is_exact) = (Vec::new(), false);
+        let with_bytes = sender.filter(|it| views::no_streams(it).is_none());
         if !lacks_lengths {
             frames = self::frames(trace, &places, start_us);
-            let with_bytes = sender.filter(|it| views::no_streams(it).is_none());
             is_exact = deliver(&mut streams, &mut frames, trace, with_bytes);
         }
         let is_server = trace.vantage == Vantage::Server;
@@ -85,7 +85,7 @@ impl Recording {
             findings: lint.map_or_else(Findings::default, |it| {
                 Findings::of(it, other.as_ref().unwrap_or(&shown))
             }),
-            causes: causes(trace.vantage),
+            causes: causes(trace.vantage, with_bytes.is_some()),
             no_metrics: measured.as_ref().err().cloned(),
             metrics: measured.ok(),
             completed: completed(trace, start_us),
@@ -358,16 +358,23 @@ fn remarks_of(trace: &Trace) -> Vec<String> {
     remarks
 }
 
-fn causes(vantage: Vantage) -> BTreeMap<Mark, String> {
-    let [retransmitted, duplicate] = match vantage {
-        Vantage::Server => [
-            "the earlier packet with these bytes was never acknowledged: lost, or sent again as a probe",
-            "the earlier packet with these bytes was acknowledged: a spurious retransmission",
-        ],
-        _ => [
-            "an earlier packet with these bytes was lost: this one has a higher number than the packets after the hole",
-            "all these bytes had already arrived: a spurious retransmission, or the replaced packet arrived after all",
-        ],
+/// The meaning of each mark in the log of this side. Without the bytes that a server's log says it sent, a client's is a guess.
+fn causes(vantage: Vantage, has_sent: bool) -> BTreeMap<Mark, String> {
+    let retransmitted = match vantage {
+        Vantage::Server => {
+            "the earlier packet with these bytes was never acknowledged: lost, or sent again as a probe"
+        }
+        _ if has_sent => {
+            "an earlier packet with these bytes never arrived, as the server's log shows"
+        }
+        _ => {
+            "a guess: an earlier packet with these bytes was lost, because this one has a higher number than the packets after the hole"
+        }
+    };
+    let duplicate = if vantage == Vantage::Server {
+        "the earlier packet with these bytes was acknowledged: a spurious retransmission"
+    } else {
+        "all these bytes had already arrived: a spurious retransmission, or the replaced packet arrived after all"
     };
     BTreeMap::from([
         (Mark::Retransmitted, retransmitted.to_owned()),

@@ -239,7 +239,7 @@ fn the_page_begins_with_sentences_that_lead_to_their_moments_and_has_its_title_o
     let both = Recording::of(&trace(CLIENT), Some(&trace(SERVER)));
     let lost = both.answer.iter().find(|it| it.text.contains("were declared lost")).unwrap();
     // On the client's clock: the server's is 95 ms ahead.
-    assert!(lost.text.starts_with("2 of 4 packets were declared lost (50.0 %), first at 120.0 ms"));
+    assert!(lost.text.starts_with("2 of 4 packets were declared lost (50.0 %), first at 25.0 ms"));
     assert_eq!(lost.time_us, Some(25_000));
     let title = "client and server".to_owned();
     let html = report(&Report { title, recordings: vec![both], ..Report::default() });
@@ -248,6 +248,18 @@ fn the_page_begins_with_sentences_that_lead_to_their_moments_and_has_its_title_o
     assert_eq!(head.matches("client and server").count(), 1);
     assert!(head.contains(r##"<a href="#at=25000" data-time="25000">"##));
     assert!(below.contains("server&#x27;s log by") && !head.contains("server&#x27;s log by"));
+}
+
+#[test]
+fn a_clients_log_alone_guesses_what_was_retransmitted() {
+    let told = |server: Option<&qlog_tools::trace::Trace>| {
+        let causes = Recording::of(&trace(CLIENT), server).causes;
+        causes[&Mark::Retransmitted].clone()
+    };
+    let guess = "a guess: an earlier packet with these bytes was lost, because this one has a higher number than the packets after the hole";
+    assert_eq!(told(None), guess);
+    let shown = "an earlier packet with these bytes never arrived, as the server's log shows";
+    assert_eq!(told(Some(&trace(SERVER))), shown);
 }
 
 #[test]

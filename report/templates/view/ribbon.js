@@ -13,7 +13,7 @@ class Ribbon {
     this.title = "Multiplexing";
     this.about =
       "Each block is a STREAM frame in the colour of its stream; from far away a column shows the shares of " +
-      "the streams. Below, by cause: what filled a hole that a loss had left, what came in vain, what others had overtaken.";
+      "the streams. Below, by cause: what was retransmitted, what came in vain, what others had overtaken.";
   }
 
   missing() {

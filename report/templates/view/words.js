@@ -128,7 +128,7 @@ function textWidth(text) {
 
 function markText(mark) {
   const names = [];
-  if (mark & MARKS.RETRANSMITTED) names.push("retransmitted (loss)");
+  if (mark & MARKS.RETRANSMITTED) names.push("retransmitted");
   if (mark & MARKS.DUPLICATE) names.push("duplicate (spurious)");
   if (mark & MARKS.REORDERED) names.push("reordered (overtaken)");
   return names.join(", ");

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 /// Summarize a connection in some sentences, or show one section in full
 ///
-/// The first sentence names what held the sender back longest. Each sentence gives a time on the clock of its log. The command
-/// joins the logs of both ends by connection ID; for a client's log alone, it reports as much as that log shows. For two
-/// connections in separate logs, it first reports the differences. Exit code 2: a log could not be read, or lacks what a
-/// section needs; the output still has the others.
+/// The first sentence names what held the sender back longest. Each sentence gives a time on the log's clock; with the logs of
+/// both ends, on the client's. The command joins the logs of both ends by connection ID; for a client's log alone, it reports as
+/// much as that log shows. For two connections in separate logs, it first reports the differences. Exit code 2: a log could not
+/// be read, or lacks what a section needs; the output still has the others.
 ///
 /// In earlier releases, the sections `hol`, `index`, `limits` and `ribbon` were commands of these names.
 #[derive(Debug, clap::Args)]

@@ -24,10 +24,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let summaries: Vec<Summary> = connections.iter().map(summary).collect();
     let moved = match (&connections[..], &summaries[..]) {
-        // Connections of one file are not two runs of a page.
-        ([first, other], [before, after]) if first.log.file != other.log.file => {
-            moved([first.log, other.log], [before, after])
-        }
+        ([first, other], [before, after]) => compared([first, other], [before, after]),
         _ => Vec::new(),
     };
     if arguments.json {
@@ -45,10 +42,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
+/// What moved between two runs of a page, which connections of one file are not.
+fn compared(runs: [&Ends<'_>; 2], summaries: [&Summary; 2]) -> Vec<String> {
+    let logs = logs_of_one_side(runs).filter(|[first, other]| first.file != other.file);
+    let Some(logs) = logs else { return Vec::new() };
+    if runs[0].server.is_some() == runs[1].server.is_some() {
+        return moved(logs, summaries);
+    }
+    // Of one run, only these logs are there.
+    let [first, other] = logs.map(|log| Summary::of(&Ends { log, server: None }, None));
+    moved(logs, [&first, &other])
+}
+
+/// When bytes were sent does not compare with when they arrived.
+fn logs_of_one_side<'a>([first, other]: [&Ends<'a>; 2]) -> Option<[&'a Trace; 2]> {
+    match [first, other].map(|it| it.log.vantage == Vantage::Server) {
+        [true, false] => Some([first.log, other.server?]),
+        [false, true] => Some([first.server?, other.log]),
+        _ => Some([first.log, other.log]),
+    }
+}
+
 fn without_packets(trace: &Trace) -> Option<String> {
     let counts = &trace.counts;
     let is_empty = counts.packets_sent + counts.packets_received + counts.stream_frames == 0;
-    is_empty.then(|| format!("{}: no packets logged: there is nothing to tell", trace.label()))
+    let why = match counts.bad_records {
+        0 => "no packets logged".to_owned(),
+        1 => "a record could not be read, and the others have no packets".to_owned(),
+        bad => format!("{bad} records could not be read, and the others have no packets"),
+    };
+    is_empty.then(|| format!("{}: {why}: there is nothing to tell", trace.label()))
 }
 
 /// The summary, with the verdict of lint on the server's log.
@@ -62,8 +85,9 @@ fn summary(ends: &Ends<'_>) -> Summary {
 
 fn heading(ends: &Ends<'_>) -> String {
     let server = ends.server.map_or_else(String::new, |it| format!(" with {}", it.label()));
+    let clock = ends.server.map_or("", |_| ", times on the client's clock");
     let stack = ends.server.unwrap_or(ends.log).header.stack.to_string();
-    format!("{}{server} ({}, {}):", ends.log.label(), shown(&stack, 60), side(ends))
+    format!("{}{server} ({}, {}{clock}):", ends.log.label(), shown(&stack, 60), side(ends))
 }
 
 /// The sides that logged a connection.
@@ -158,4 +182,40 @@ pub(crate) fn rows(traces: &[Trace]) -> Vec<Value> {
         Value::Object(names.zip(cells).collect())
     });
     rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(file: &str, vantage: Vantage) -> Trace {
+        let mut trace = Trace::default();
+        (trace.file, trace.vantage) = (file.to_owned(), vantage);
+        trace
+    }
+
+    #[test]
+    fn only_logs_of_one_side_are_compared() {
+        let [client, again] = ["client", "again"].map(|file| log(file, Vantage::Client));
+        let [server, lone] = ["server", "lone"].map(|file| log(file, Vantage::Server));
+        let both = Ends { log: &client, server: Some(&server) };
+        let [at_client, at_server] = [&again, &lone].map(|log| Ends { log, server: None });
+        let files = |runs| logs_of_one_side(runs).map(|logs| logs.map(|it| &*it.file));
+        assert_eq!(files([&both, &at_client]), Some(["client", "again"]));
+        assert_eq!(files([&both, &at_server]), Some(["server", "lone"]));
+        assert_eq!(files([&at_server, &both]), Some(["lone", "server"]));
+        assert_eq!(files([&at_client, &at_server]), None);
+    }
+
+    #[test]
+    fn a_log_without_packets_has_none_or_could_not_be_read() {
+        let told = |bad_records: u64| {
+            let mut unread = log("a", Vantage::Client);
+            unread.counts.bad_records = bad_records;
+            without_packets(&unread)
+        };
+        assert_eq!(told(0).unwrap(), "a: no packets logged: there is nothing to tell");
+        let unread = "a: 1378 records could not be read, and the others have no packets: there is nothing to tell";
+        assert_eq!(told(1378).unwrap(), unread);
+    }
 }

@@ -1,0 +1,141 @@
+//! Sentences about losses, and about the timers that notice them.
+
+use super::*;
+
+/// Eight rounds, in the third of which a packet is lost and the window shrinks to these sizes in turn, and then is whole again.
+fn cut_to(windows: &[u64]) -> Log {
+    let mut log = Log::server();
+    rounds(
+        &mut log,
+        8,
+        |_| 50.0,
+        |log, round, at_ms| {
+            if round == 2 {
+                let before = log.next - 4;
+                log.lost(at_ms - 4.0, before);
+                for (window, later_ms) in windows.iter().zip([1.0, 2.0, 3.0]) {
+                    log.metrics(at_ms - 4.0 + later_ms, *window, 2480, 50.0);
+                }
+            }
+        },
+    );
+    log.text = log.text.replace("[[2,3]]", "[[3,3]]");
+    log
+}
+
+#[test]
+fn a_cut_that_was_undone_did_not_hold_the_sender_back() {
+    assert_cause(
+        &cut_to(&[2000]),
+        Cause::CongestionWindow,
+        "each cut of it was undone, but it had to grow",
+    );
+    assert_cause(
+        &cut_to(&[2000, 1500]),
+        Cause::Loss,
+        "6.2 % of the packets were lost, and cut it once (1 more cut was undone)",
+    );
+    let losses = "(1 recovery period, inferred; 2 cuts of the window, 1 undone)";
+    let sentences = cut_to(&[2000, 1500]).told().sentences;
+    assert!(sentences.iter().any(|it| it.text.contains(losses)), "{sentences:?}");
+}
+
+/// Packets 2 and 3 of a client's log are missing, with their bytes.
+#[test]
+fn packets_in_records_that_could_not_be_read_are_not_lost() {
+    let told = |unread: &str| {
+        let mut log = Log::of("client");
+        log.event(0.0, "http:frame_created", REQUEST);
+        for (number, at_ms) in [(0, 20.0), (1, 30.0), (4, 60.0), (5, 70.0), (6, 80.0)] {
+            if number == 4 {
+                log.text.push_str(unread);
+            }
+            log.data(at_ms, "packet_received", number, 1200 * number);
+        }
+        let summary = log.told();
+        let losses = summary.sentences.into_iter().find(|it| it.about == "losses").unwrap();
+        (summary.recovery.never_came_share, losses.text)
+    };
+    let lost = "At least 28.6 % of the other end's packets never arrived: their numbers and stream bytes are missing.";
+    assert_eq!(told(""), (Some(2.0 / 7.0), lost.to_owned()));
+    let unknown = "How many of the other end's packets never arrived is not known: 2 records of this log could not be read.";
+    assert_eq!(told("\n{\"time\":x}\n{\"time\":y}"), (None, unknown.to_owned()));
+}
+
+/// The server's clock is 100 ms ahead, and it declares its first packet lost after 50 ms.
+#[test]
+fn all_times_of_a_pair_are_on_the_clients_clock() {
+    let mut server = Log::of("server");
+    server.came(100.0, r#"{"frame_type":"ping"}"#);
+    server.event(100.0, "http:frame_parsed", REQUEST);
+    server.metrics(100.0, 99_000, 0, 20.0);
+    (0..4).for_each(|it| server.packet(100.0, it * 1200));
+    server.ack(150.0, 1, 3);
+    server.lost(150.0, 0);
+    server.packet(150.0, 0);
+    server.metrics(150.0, 99_000, 1240, 50.0);
+    let mut client = Log::of("client");
+    client.event(0.0, "http:frame_created", REQUEST);
+    for (number, at_ms, offset) in [(1, 20.0, 1200), (2, 21.0, 2400), (3, 22.0, 3600), (4, 70.0, 0)]
+    {
+        client.data(at_ms, "packet_received", number, offset);
+    }
+    let logs = [client.trace(), server.trace()];
+    let told = |ends: &Ends<'_>, about: &str| {
+        let sentences = Summary::of(ends, None).sentences;
+        sentences.into_iter().find(|it| it.about == about).unwrap()
+    };
+    let both = pairs(&logs)[0];
+    let losses = told(&both, "losses");
+    let lost = "1 of 5 packets were declared lost (20.0 %), first at 50.0 ms (packet 0)";
+    assert!(losses.text.starts_with(lost), "{}", losses.text);
+    // It leads to the event in the server's log.
+    let moment = losses.moment.unwrap();
+    assert_eq!((moment.is_server, moment.time_ms, moment.packet), (true, 150.0, Some(0)));
+    let waited = told(&both, "longest_wait").text;
+    assert!(waited.contains("from 1200 on arrived at 20.0 ms"), "{waited}");
+    let round_trips = told(&both, "round_trips").text;
+    assert!(round_trips.contains("the longest took 50.0 ms at 50.0 ms"), "{round_trips}");
+    let alone = told(&Ends { log: &logs[1], server: None }, "losses").text;
+    assert!(alone.contains("first at 150.0 ms (packet 0)"), "{alone}");
+}
+
+/// As aioquic logs it: when the timer of a client expires, it declares its request lost, and then sends it again.
+#[test]
+fn a_packet_that_is_given_up_without_an_acknowledgement_shows_a_probe_timeout() {
+    let log = |lost: u64, newest: u64| {
+        let mut log = Log::of("client");
+        log.metrics(0.0, 99_000, 0, 90.0);
+        log.packet(0.0, 0);
+        log.packet(0.0, 1200);
+        log.event(100.0, "http:frame_created", REQUEST);
+        log.packet(100.0, 2400);
+        log.ack(135.0, 0, newest);
+        log.lost(338.9, lost);
+        log.packet(339.3, 2400);
+        log.data(375.0, "packet_received", 10, 0);
+        log
+    };
+    let told = |log: &Log| {
+        let sentences = log.told().sentences;
+        sentences.into_iter().find(|it| it.about == "probe_timeouts").unwrap()
+    };
+    let expired = told(&log(2, 1));
+    let words = "The client's own probe timer expired once (inferred from packets: not logged), first at 339.3 ms, before the first response began.";
+    assert_eq!((&*expired.text, expired.moment.unwrap().packet), (words, Some(3)));
+    // A later packet was acknowledged: an ordinary loss.
+    let never = "The client's own probe timer never expired (inferred from packets: not logged).";
+    assert_eq!(told(&log(1, 2)).text, never);
+    let mut server = Log::of("server");
+    server.came(0.0, r#"{"frame_type":"ping"}"#);
+    server.carries(
+        374.0,
+        "packet_sent",
+        10,
+        r#"{"frame_type":"stream","stream_id":0,"offset":0,"length":1200}"#,
+    );
+    let logs = [log(2, 1).trace(), server.trace()];
+    let sentences = Summary::of(&Ends { log: &logs[0], server: Some(&logs[1]) }, None).sentences;
+    let of_client = "; the client's once (inferred from packets: not logged), first at 339.3 ms, before the first response began.";
+    assert!(sentences.iter().any(|it| it.text.ends_with(of_client)), "{sentences:?}");
+}

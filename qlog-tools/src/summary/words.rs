@@ -1,0 +1,83 @@
+//! Numbers, causes and sources as parts of sentences.
+
+use super::held::Cause;
+use super::measures::{Recovered, Spread};
+use crate::loss_recovery::Basis;
+
+/// The restraint of the sender, as the subject of a sentence.
+pub(super) fn subject(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Handshake => "The handshake",
+        Cause::ThinkTime => "The server's time to answer",
+        Cause::Application => {
+            "The application, which gave nothing to send while responses were open,"
+        }
+        Cause::CongestionWindow => "The congestion window",
+        Cause::Loss => "A congestion window kept small by loss",
+        Cause::Reordering => "A congestion window cut because reordering was taken for loss",
+        Cause::Queue => "A full path with a long queue (and so the congestion window)",
+        Cause::ProbeTimeout => {
+            "Waiting for acknowledgements that did not arrive, until the probe timer expired,"
+        }
+        Cause::ConnectionFlowControl => "The client's receive window for the connection",
+        Cause::StreamFlowControl => "The client's receive windows for streams",
+        Cause::Pacing => "Pacing, while windows were open,",
+        Cause::Scheduler => "The scheduler, while bytes were available and windows open,",
+        Cause::Nothing => "Nothing but its own sending",
+    }
+}
+
+pub(super) fn queue_text(it: &Spread) -> String {
+    format!(
+        "Round trips took {} at least; 95 % took {} at most, {} more than the least",
+        ms_text(it.least_ms),
+        ms_text(it.p95_ms),
+        ms_text(it.p95_ms - it.least_ms)
+    )
+}
+
+/// The remark about something that no event states.
+pub(super) fn inferred(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Logged => "",
+        Basis::Inferred => " (inferred from packets: not logged)",
+    }
+}
+
+pub(super) fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
+/// `1 packet`, `2 packets`, `2 cuts of the window`.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    let (noun, rest) =
+        what.split_once(" of ").map_or((what, String::new()), |it| (it.0, format!(" of {}", it.1)));
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}{rest}")
+}
+
+/// How often losses cut the window for good, and that other cuts were undone.
+pub(super) fn cuts_text(recovered: &Recovered) -> String {
+    let cuts = times(recovered.cuts());
+    match recovered.cuts_undone {
+        0 => cuts,
+        1 => format!("{cuts} (1 more cut was undone)"),
+        undone => format!("{cuts} ({undone} more cuts were undone)"),
+    }
+}
+
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+pub(super) fn ms_text(ms: f64) -> String {
+    format!("{ms:.1} ms")
+}
+
+pub(super) fn rate_text(bits: f64) -> String {
+    format!("{:.2} Mbit/s", bits / 1e6)
+}
