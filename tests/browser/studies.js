@@ -56,7 +56,7 @@ export async function choicesAnswer(page, program, folder, check) {
 }
 
 // A program without a study shows one whose folder somebody chooses.
-export async function studyIsChosen(browser, program, folder, check) {
+async function studyIsChosen(browser, program, folder, check) {
   await withEmptyStudyRoom(browser, program, async (page) => {
     await page.setInputFiles("#folder", folder);
     await hasOpened(page, "a study's folder is opened in the page", check);
