@@ -10,6 +10,19 @@ use std::collections::BTreeSet;
 /// How the present order is called.
 pub const WHAT_YOU_HAVE: &str = "what you have";
 
+/// Names of a list that are printed.
+const NAMED: usize = 3;
+
+/// `a, b, c and 2 more`.
+pub(super) fn listed<'a>(all: impl IntoIterator<Item = &'a str>) -> String {
+    let all: Vec<&str> = all.into_iter().collect();
+    let named = all.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
 /// The verdict on a page on a network; `tests`: the number of tests in the answer.
 pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String {
     let PageAnswer { page, network, candidate, .. } = answer;
