@@ -9,7 +9,7 @@
 mod advice;
 mod policy;
 
-pub use advice::{Advice, Document, Line, NamedBy};
+pub use advice::{Advice, Document, Line, NamedBy, Nothing};
 pub use policy::of_policy;
 
 use advice::paths_of;
@@ -91,7 +91,7 @@ impl Server {
             })
         });
         json!({
-            "name": self.name, "found": advice.found, "left_out": left_out, "is_empty": said.is_empty(),
+            "name": self.name, "found": advice.found, "left_out": left_out, "is_empty": said.is_empty(), "nothing": advice.nothing.words(),
             "names_hosts": said.names_hosts(), "moves_most": said.moves_most(),
             "lines": lines.collect::<Vec<_>>(), "documents": documents.collect::<Vec<_>>(),
         })

@@ -23,6 +23,20 @@ pub struct Advice {
     pub lines: Vec<Line>,
     /// Pages whose responses should announce resources early.
     pub documents: Vec<Document>,
+    /// Why there is nothing to paste, if there are neither lines nor documents.
+    pub nothing: Nothing,
+}
+
+/// Why an export has nothing to paste.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Nothing {
+    /// Nothing gains.
+    #[default]
+    NoGain,
+    /// No load shows what gains.
+    Unknown,
+    /// A policy has nothing that another server can do.
+    OfPolicy,
 }
 
 /// A resource that needs another priority.
@@ -105,7 +119,7 @@ impl Advice {
                 )),
             }
         }
-        (Self { found: self.found.clone(), lines, documents }, left_out)
+        (Self { found: self.found.clone(), lines, documents, nothing: self.nothing }, left_out)
     }
 
     /// Whether there is nothing to export.
@@ -144,6 +158,20 @@ impl Advice {
             "The first lines move most: {}. Not every line that moves much gains much.",
             named.join(", ")
         )
+    }
+}
+
+impl Nothing {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::NoGain => {
+                "No difference: nothing is better on all networks asked about, so there is nothing to paste."
+            }
+            Self::Unknown => "Nothing is known, so there is nothing to paste.",
+            Self::OfPolicy => {
+                "The policy has no priority and no link for another server, so there is nothing to paste."
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A policy as advice for other servers.
 
-use super::advice::{Advice, Document, INDEX, Line, NamedBy};
+use super::advice::{Advice, Document, INDEX, Line, NamedBy, Nothing};
 use crate::limits::DOCUMENT_BYTES_MAX;
 use corpus::Page;
 use corpus::page::Script;
@@ -37,6 +37,7 @@ pub fn of_policy(config: &Config) -> Advice {
         found: config.routes.iter().filter_map(untold).collect(),
         lines,
         documents: config.routes.iter().filter_map(|it| document(it, &host)).collect(),
+        nothing: Nothing::OfPolicy,
     }
 }
 

@@ -18,11 +18,15 @@ use crate::study::statistics::{geometric_mean, median};
 use crate::study::{RunRecord, StudyError, page_sha256};
 use corpus::Page;
 use corpus::page::BrowserPriority;
+use qlog_tools::short_texts::shown;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// The largest slowdown of a page on any network.
 const SLOWER_MAX: f64 = bounds::SEEN_LATER_MAX;
+
+/// The longest cause of a failed load.
+const PROBLEM_CHARACTERS: usize = 300;
 
 /// Priorities for the resources of a page.
 #[derive(Debug, Clone, Serialize)]
@@ -83,6 +87,9 @@ pub struct Gain {
     pub each_present_ms: Indices,
     /// Unfinished loads, in the present order or with the priorities.
     pub unfinished: usize,
+    /// Why the first of them failed.
+    #[serde(skip)]
+    pub(super) problem: Option<String>,
     /// The seed of the pair with the median ratio, which figures show; null without a pair.
     pub middle_seed: Option<u64>,
     /// The median index of the present order in ms, over loads of the page as recorded.
@@ -151,6 +158,7 @@ pub(super) fn signalling(page: &Page, priorities: &Priorities) -> Arc<Page> {
 impl Gain {
     fn of(goal: &Goal, page: &Page, pair: &Pair) -> Self {
         let all = pair.present.iter().chain(&pair.changed);
+        let problem = all.clone().find_map(|it| it.unfinished.as_ref());
         Self {
             network: pair.network.name.clone(),
             verdict: Verdict::Unknown,
@@ -158,6 +166,7 @@ impl Gain {
             noticed: pair.noticed(page),
             each_present_ms: pair.trial.present().clone(),
             unfinished: all.filter(|it| !it.completed).count(),
+            problem: problem.map(|it| shown(&it.problem, PROBLEM_CHARACTERS)),
             middle_seed: pair.trial.middle_seed(0),
             present_ms: as_recorded(goal, &pair.present),
             found_ms: as_recorded(goal, &pair.changed),
@@ -252,6 +261,7 @@ impl Gain {
             noticed: Noticed::default(),
             each_present_ms: Vec::new(),
             unfinished: 0,
+            problem: None,
             middle_seed: None,
             present_ms: None,
             found_ms: None,
@@ -333,7 +343,10 @@ impl ByResource {
         for it in &self.networks {
             let place = format!("{} on {}", self.page, it.network);
             let Some(ratio) = it.judgement.ratio else {
-                sentences.push(format!("{place}: unknown, because too few loads finished."));
+                let failed = it.problem.as_ref();
+                let failed = failed.map_or(String::new(), |it| format!(" The first failed: {it}."));
+                sentences
+                    .push(format!("{place}: unknown, because too few loads finished.{failed}"));
                 continue;
             };
             let evidence = super::words::evidence(&it.judgement);
@@ -363,6 +376,15 @@ impl ByResource {
         }
         sentences.extend(self.doubts());
         sentences
+    }
+
+    /// Why a policy has no route for the page.
+    pub(super) fn without_route(&self) -> &'static str {
+        match () {
+            () if self.networks.iter().all(|it| it.verdict == Verdict::Unknown) => "unknown",
+            () if self.is_better => "no priority but the browser's is needed",
+            () => "no difference",
+        }
     }
 
     /// The lines that were omitted as unsure, in words.

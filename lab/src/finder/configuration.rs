@@ -83,7 +83,7 @@ pub fn policy(
                 text.push(format!("# page {}: priorities are left out: {why}\n", page.page));
             }
             Some(of) => text.push(route(page, site.host_of(of), of, "", &mut told)),
-            None => text.push(format!("# page {}: no difference\n", page.page)),
+            None => text.push(format!("# page {}: {}\n", page.page, page.without_route())),
         }
     }
     for page in hints {

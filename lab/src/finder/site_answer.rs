@@ -5,6 +5,7 @@ use super::others::Others;
 use super::seen::length_text;
 use super::words::{doubt, listed};
 use super::{ByResource, Question, Verdict, WHAT_YOU_HAVE};
+use crate::export::Nothing;
 use serde::Serialize;
 
 /// Key phrases of importers' and recorders' assumptions about missing responses.
@@ -24,6 +25,11 @@ pub struct SiteAnswer {
 }
 
 impl SiteAnswer {
+    /// Why an export of it has nothing to paste, if it has nothing.
+    pub(super) fn nothing(&self) -> Nothing {
+        if self.verdict == Verdict::Unknown { Nothing::Unknown } else { Nothing::NoGain }
+    }
+
     /// The answer from the results for each page.
     pub fn of(question: &Question, found: &[ByResource]) -> Self {
         let better: Vec<&ByResource> = found.iter().filter(|it| it.is_better).collect();
@@ -42,9 +48,7 @@ impl SiteAnswer {
         } else if gains().any(|it| it.1.verdict != Verdict::Unknown) {
             (if is_unsure { Verdict::Unsure } else { Verdict::NothingBetter }, nothing(found))
         } else {
-            let sentence =
-                "Unknown: too few loads finished, or it is unknown what a visitor sees first.";
-            (Verdict::Unknown, sentence.to_owned())
+            (Verdict::Unknown, unknown(found))
         };
         let mut left_out: Vec<String> = Vec::new();
         for page in &question.pages() {
@@ -103,17 +107,17 @@ fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> 
 fn harm(page: &ByResource, gain: &Gain) -> String {
     let slower = page.networks.iter().min_by(|one, other| one.ratio().total_cmp(&other.ratio()));
     let late = page.networks.iter().find_map(|it| it.noticed.too_late().zip(Some(&it.network)));
-    let but = match (late, slower) {
-        (Some((what, network)), _) => format!("but {what} would arrive later on {network}"),
-        (None, Some(_)) if !page.late.is_empty() => {
-            "but a visible image would arrive later".to_owned()
-        }
-        (None, Some(slower)) => format!(
+    let unknown = page.networks.iter().find(|it| it.verdict == Verdict::Unknown);
+    let but = match (late, unknown, slower) {
+        (Some((what, network)), ..) => format!("but {what} would arrive later on {network}"),
+        (None, ..) if !page.late.is_empty() => "but a visible image would arrive later".to_owned(),
+        (None, Some(unknown), _) => format!("but too few loads finished on {}", unknown.network),
+        (None, None, Some(slower)) => format!(
             "but {:.2} times as fast on {}, and a server does not know a visitor's network",
             slower.ratio(),
             slower.network
         ),
-        (None, None) => String::new(),
+        (None, None, None) => String::new(),
     };
     format!(
         "Keep {WHAT_YOU_HAVE}: with other priorities, {} would be {:.2} times as fast on {}, {but}.",
@@ -134,13 +138,34 @@ fn unsure(page: &ByResource, gain: &Gain) -> String {
 }
 
 fn nothing(found: &[ByResource]) -> String {
-    let pages = match found {
-        [one] => one.page.clone(),
-        several => format!("the {} pages", several.len()),
+    let mut known: Vec<&ByResource> = found.iter().collect();
+    known.retain(|page| page.networks.iter().any(|it| it.verdict != Verdict::Unknown));
+    let pages = match (found, known.len()) {
+        ([one], _) => one.page.clone(),
+        (several, known) if known < several.len() => {
+            format!("{known} of {} pages", several.len())
+        }
+        (several, _) => format!("the {} pages", several.len()),
     };
     format!(
         "Keep {WHAT_YOU_HAVE}: no response of {pages} gains from a priority other than the browser's."
     )
+}
+
+/// Why nothing is known, and what to do.
+fn unknown(found: &[ByResource]) -> String {
+    for (page, gain) in found.iter().flat_map(|page| page.networks.iter().map(move |it| (page, it)))
+    {
+        if let Some(problem) = &gain.problem {
+            return format!(
+                "Unknown: too few loads finished. The first that failed, of {} on {}: {problem}. Correct what it names, or leave it out of \
+                 the page, or name another network, and search again.",
+                page.page, gain.network
+            );
+        }
+    }
+    "Unknown: no load has a value. Name a page with bytes above the fold, or another --metric."
+        .to_owned()
 }
 
 /// The pages assumed to be like a loaded one.
@@ -156,8 +181,9 @@ fn alike(found: &ByResource) -> Option<String> {
 }
 
 fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> String {
-    let pairs = found.iter().flat_map(|it| &it.networks).map(|it| it.judgement.pairs).min();
-    let pairs = pairs.unwrap_or_default();
+    let gains = || found.iter().flat_map(|it| &it.networks);
+    let known = gains().filter(|it| it.verdict != Verdict::Unknown);
+    let pairs = known.map(|it| it.judgement.pairs).min().unwrap_or_default();
     let own = question.pages();
     let of_page = |name: &str| question.pages.iter().filter(|it| it.name == name).count();
     let recordings = match own.iter().map(|it| of_page(&it.name)).min() {
@@ -179,15 +205,17 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
     let pages = found.iter().filter(|it| it.is_better || verdict != Verdict::Better);
     let mut pages = pages.filter_map(ByResource::page);
     let how = match pages.find_map(|it| Others::of(it).doubt()) {
+        _ if verdict == Verdict::Unknown => "Nothing is known.".to_owned(),
         _ if verdict == Verdict::Unsure => format!("Unsure: {how}."),
         Some(doubt) => format!("Unsure: {doubt}. {}.", capitalised(&how)),
         None => format!("Sure: {how}."),
     };
-    let unfinished: usize = found.iter().flat_map(|it| &it.networks).map(|it| it.unfinished).sum();
-    let unfinished = match unfinished {
+    let problem = gains().find_map(|it| it.problem.as_ref());
+    let problem = problem.map_or(String::new(), |it| format!(" The first failed: {it}."));
+    let unfinished = match gains().map(|it| it.unfinished).sum::<usize>() {
         0 => String::new(),
-        1 => " 1 load did not finish.".to_owned(),
-        several => format!(" {several} loads did not finish."),
+        1 => format!(" 1 load did not finish.{problem}"),
+        several => format!(" {several} loads did not finish.{problem}"),
     };
     format!(
         "{how}{unfinished} {} is assumed to be {}. Loads are played back, not made by a browser.",
@@ -311,6 +339,46 @@ mod tests {
         let certainty = "Unsure: other hosts send 100 % of the bytes of davies-meenan, and in these loads one server sends all of them. 9 \
                          pairs of loads or more show it, each of an imitated recording of another day.";
         assert!(answer.certainty.starts_with(certainty), "{}", answer.certainty);
+    }
+
+    /// A network on which no load finished.
+    fn failed(network: &str) -> Gain {
+        Gain {
+            judgement: super::super::answer::JudgedCandidate::default(),
+            verdict: Verdict::Unknown,
+            unfinished: 6,
+            problem: Some("/a<b>.png: status 400, the page says 200".to_owned()),
+            ..Gain::judged(network, 1.0, [1.0, 1.0])
+        }
+    }
+
+    #[test]
+    fn where_loads_fail_the_first_cause_is_named_and_nothing_is_sure() {
+        let page = || ByResource::with_gains("home", vec![failed("3g")]);
+        let answer = answered("rfc9218", vec![page()]);
+        assert_eq!(answer.verdict, Verdict::Unknown);
+        assert_eq!(
+            answer.sentence,
+            "Unknown: too few loads finished. The first that failed, of home on 3g: /a<b>.png: status 400, the page says 200. Correct what \
+             it names, or leave it out of the page, or name another network, and search again."
+        );
+        let certainty = "Nothing is known. 6 loads did not finish. The first failed: /a<b>.png: status 400, the page says 200.";
+        assert!(answer.certainty.starts_with(certainty), "{}", answer.certainty);
+        let other = ByResource { page: "shop".to_owned(), ..home(&[("3g", 1.25, [1.2, 1.3])]) };
+        let certainty = answered("rfc9218", vec![page(), other]).certainty;
+        assert!(certainty.starts_with("Sure: 9 pairs of loads or more show it"), "{certainty}");
+    }
+
+    #[test]
+    fn a_gain_does_not_count_where_another_network_is_unknown() {
+        let page = ByResource::with_gains(
+            "home",
+            vec![Gain::judged("cable", 1.25, [1.2, 1.3]), failed("3g")],
+        );
+        assert_eq!(
+            answered("rfc9218", vec![page]).sentence,
+            "Keep what you have: with other priorities, home would be 1.25 times as fast on cable, but too few loads finished on 3g."
+        );
     }
 
     #[test]

@@ -234,6 +234,7 @@ fn advice_for(page: &Page) -> Advice {
                 "</v/fa-all.js>; rel=preload; as=script".to_owned(),
             ],
         }],
+        ..Advice::default()
     }
 }
 

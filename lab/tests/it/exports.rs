@@ -4,7 +4,7 @@
 
 use corpus::page::Script;
 use gateway::Config;
-use lab::export::{Advice, Document, Line, NamedBy, SERVERS, Server, of_policy};
+use lab::export::{Advice, Document, Line, NamedBy, Nothing, SERVERS, Server, of_policy};
 use schedulers::{Kind, Priority, Resource};
 use std::path::Path;
 
@@ -44,6 +44,7 @@ pub(crate) fn advice() -> Advice {
             links: vec![preload("/font.woff2", "font") + "; crossorigin"],
             early_hints: vec![preload("/top.css", "style")],
         }],
+        ..Advice::default()
     }
 }
 
@@ -111,6 +112,13 @@ fn where_nothing_gains_an_export_is_a_comment() {
         assert!(text.lines().all(|it| it.starts_with('#')), "{text}");
         assert!(text.ends_with("so there is nothing to paste.\n"), "{text}");
     }
+}
+
+#[test]
+fn where_nothing_is_known_an_export_says_so() {
+    let text = named("nginx").export(&Advice { nothing: Nothing::Unknown, ..Advice::default() });
+    assert!(text.ends_with("# Nothing is known, so there is nothing to paste.\n"), "{text}");
+    assert!(!text.contains("No difference"), "{text}");
 }
 
 #[test]
