@@ -90,8 +90,9 @@ impl Server {
                 "links": document.all_links(), "early_hints": document.early_hints,
             })
         });
+        let nothing = if advice.is_empty() { advice.nothing } else { Nothing::Inexpressible };
         json!({
-            "name": self.name, "found": advice.found, "left_out": left_out, "is_empty": said.is_empty(), "nothing": advice.nothing.words(),
+            "name": self.name, "found": advice.found, "left_out": left_out, "is_empty": said.is_empty(), "nothing": nothing.words(),
             "names_hosts": said.names_hosts(), "moves_most": said.moves_most(),
             "lines": lines.collect::<Vec<_>>(), "documents": documents.collect::<Vec<_>>(),
         })

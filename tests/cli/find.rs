@@ -570,7 +570,7 @@ fn a_page_that_got_slower_fails_beside_its_baseline_with_what_ci_reads() {
     fs::write(path("before.json"), &before).expect("written");
     let beside = ["--baseline", &path("before.json")];
     let same = stdout_of(&[&now[..], &beside].concat());
-    assert!(same.contains("mine on 3g: as fast as in the baseline (1.000; "), "{same}");
+    assert!(same.contains("mine on 3g: as fast as in the baseline (1.00; "), "{same}");
 
     page(900_000);
     let files = ["--markdown", &path("change.md"), "--junit", &path("change.xml"), "--json"];

@@ -35,6 +35,12 @@ pub enum Nothing {
     NoGain,
     /// No load shows what gains.
     Unknown,
+    /// What gains is a server that sends by priority, without a new priority.
+    OfServer,
+    /// What gains is at hosts that a recording made up.
+    MadeUpHosts,
+    /// What gains needs quoting.
+    Inexpressible,
     /// A policy has nothing that another server can do.
     OfPolicy,
 }
@@ -168,6 +174,15 @@ impl Nothing {
                 "No difference: nothing is better on all networks asked about, so there is nothing to paste."
             }
             Self::Unknown => "Nothing is known, so there is nothing to paste.",
+            Self::OfServer => {
+                "The gain is of a server that sends by priority (RFC 9218) as browsers ask, and needs no other line, so there is nothing to paste."
+            }
+            Self::MadeUpHosts => {
+                "What gains is at hosts that the recording made up, so there is nothing to paste."
+            }
+            Self::Inexpressible => {
+                "No line that gains can be written for this server, so there is nothing to paste."
+            }
             Self::OfPolicy => {
                 "The policy has no priority and no link for another server, so there is nothing to paste."
             }

@@ -12,7 +12,7 @@ const NAMED: usize = 5;
 /// The advice for servers that send by RFC 9218. Pages without a gain have no lines. `hints`: results for hints, if they were
 /// loaded; then only hints with a gain are printed.
 pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
-    let mut advice = Advice { nothing: answer.nothing(), ..Advice::default() };
+    let mut advice = Advice { nothing: answer.nothing(found), ..Advice::default() };
     advice.found.extend([answer.sentence.clone(), answer.certainty.clone()]);
     for by_resource in found {
         advice.found.extend(by_resource.words());

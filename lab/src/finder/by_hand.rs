@@ -158,6 +158,7 @@ impl ByResource {
             alike: Vec::new(),
             assumptions: page.source.assumptions.clone(),
             networks: Vec::new(),
+            changes_server: false,
             of: Some(Arc::clone(page)),
         }
     }

@@ -49,6 +49,9 @@ pub struct ByResource {
     pub assumptions: Vec<String>,
     /// Their gain on each network.
     pub networks: Vec<Gain>,
+    /// Whether they were loaded from a server that, unlike the present one, sends as browsers ask.
+    #[serde(skip)]
+    pub(super) changes_server: bool,
     /// The resources' URLs, hosts and kinds.
     #[serde(skip)]
     pub(super) of: Option<Arc<Page>>,
@@ -228,6 +231,7 @@ fn answer(
         alike: Vec::new(),
         assumptions: page.source.assumptions.clone(),
         networks,
+        changes_server: false,
         of: Some(Arc::clone(page)),
     }
 }
@@ -292,6 +296,7 @@ impl ByResource {
             alike: Vec::new(),
             assumptions: Vec::new(),
             networks,
+            changes_server: false,
             of: None,
         }
     }
@@ -321,7 +326,8 @@ impl ByResource {
 
     /// Decides whether they are worth a change. Without a line, they are only if another server gains.
     pub(super) fn decide(&mut self, question: &Question) {
-        let has_change = !self.resources.is_empty() || !question.server.is_obeying();
+        self.changes_server = !question.server.is_obeying();
+        let has_change = !self.resources.is_empty() || self.changes_server;
         for gain in &mut self.networks {
             // The search saw a gain, and another recording may have it.
             if gain.verdict == Verdict::NothingBetter && has_change {
@@ -336,9 +342,10 @@ impl ByResource {
     /// Their gain in words: a sentence for each network, and why lines were omitted.
     pub fn words(&self) -> Vec<String> {
         let lines = match self.resources.len() {
-            1 => "1 resource".to_owned(),
-            several => format!("{several} resources"),
+            1 => "priorities for 1 resource".to_owned(),
+            several => format!("priorities for {several} resources"),
         };
+        let change = self.change(&lines);
         let mut sentences = Vec::new();
         for it in &self.networks {
             let place = format!("{} on {}", self.page, it.network);
@@ -362,26 +369,42 @@ impl ByResource {
                 format!(" That is {percent:.0} % of what the oracle's order gains.")
             });
             sentences.push(format!(
-                "{place}: with priorities for {lines}, it is {ratio:.3} times as fast as {} ({evidence}).{doubt}{}{}",
+                "{place}: {change}, it is {ratio:.2} times as fast as {} ({evidence}).{doubt}{}{}",
                 super::WHAT_YOU_HAVE,
                 late.unwrap_or_default(),
                 share.unwrap_or_default()
             ));
         }
-        if self.resources.is_empty() {
-            sentences = vec![format!(
+        if self.resources.is_empty() && self.is_known() {
+            // Without a change, the ratios are of the same loads.
+            sentences.retain(|_| self.changes_server);
+            sentences.push(format!(
                 "{}: no resource needs a priority other than the browser's.",
                 self.page
-            )];
+            ));
         }
         sentences.extend(self.doubts());
         sentences
     }
 
+    /// The change that was loaded; `priorities`: how its priorities are called.
+    pub(super) fn change(&self, priorities: &str) -> String {
+        match (self.changes_server, self.resources.is_empty()) {
+            (true, true) => "sent by RFC 9218 as browsers ask".to_owned(),
+            (true, false) => format!("sent by RFC 9218 and with {priorities}"),
+            (false, _) => format!("with {priorities}"),
+        }
+    }
+
+    /// Whether loads on a network show anything.
+    pub(super) fn is_known(&self) -> bool {
+        self.networks.iter().any(|it| it.verdict != Verdict::Unknown)
+    }
+
     /// Why a policy has no route for the page.
     pub(super) fn without_route(&self) -> &'static str {
         match () {
-            () if self.networks.iter().all(|it| it.verdict == Verdict::Unknown) => "unknown",
+            () if !self.is_known() => "unknown",
             () if self.is_better => "no priority but the browser's is needed",
             () => "no difference",
         }
@@ -398,11 +421,12 @@ impl ByResource {
         let unsure = listed(&self.unsure).map(|it| {
             format!("{page}: a priority for {it}: it gains in some recordings of the page and not in others.")
         });
-        let late = listed(&self.late).map(|it| {
-            format!(
-                "{page}: all priorities, because with them a visible image arrives later: {it}."
-            )
-        });
+        let left_out = match (self.changes_server, self.resources.is_empty()) {
+            (true, true) => "RFC 9218, because with it",
+            _ => "all priorities, because with them",
+        };
+        let late = listed(&self.late)
+            .map(|it| format!("{page}: {left_out} a visible image arrives later: {it}."));
         unsure.into_iter().chain(late).collect()
     }
 }
@@ -415,6 +439,29 @@ pub(super) fn path(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_another_server_gains_without_a_new_priority_is_told_as_its_gain() {
+        let words = |server: &str| {
+            let server = super::super::BaselineServer::find(server).expect("known");
+            let question = Question { server, ..Question::new(Vec::new(), Vec::new()) };
+            let gain = Gain::judged("3g", 1.235, [1.2, 1.3]);
+            let mut found = ByResource::with_gains("home", vec![gain]);
+            found.resources.clear();
+            found.decide(&question);
+            found.words()
+        };
+        let none = "home: no resource needs a priority other than the browser's.";
+        assert_eq!(words("rfc9218"), [none]);
+        assert_eq!(
+            words("nginx"),
+            [
+                "home on 3g: sent by RFC 9218 as browsers ask, it is 1.24 times as fast as what you have (95 % interval 1.20 to 1.30, 9 \
+                 pairs of loads).",
+                none
+            ]
+        );
+    }
 
     #[test]
     fn priorities_are_worth_a_change_where_a_network_gains_and_none_loses() {

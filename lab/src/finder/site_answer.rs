@@ -26,8 +26,13 @@ pub struct SiteAnswer {
 
 impl SiteAnswer {
     /// Why an export of it has nothing to paste, if it has nothing.
-    pub(super) fn nothing(&self) -> Nothing {
-        if self.verdict == Verdict::Unknown { Nothing::Unknown } else { Nothing::NoGain }
+    pub(super) fn nothing(&self, found: &[ByResource]) -> Nothing {
+        match self.verdict {
+            Verdict::Unknown => Nothing::Unknown,
+            Verdict::Better if found.iter().any(|it| it.changes_server) => Nothing::OfServer,
+            Verdict::Better => Nothing::MadeUpHosts,
+            _ => Nothing::NoGain,
+        }
     }
 
     /// The answer from the results for each page.
@@ -120,7 +125,8 @@ fn harm(page: &ByResource, gain: &Gain) -> String {
         (None, None, None) => String::new(),
     };
     format!(
-        "Keep {WHAT_YOU_HAVE}: with other priorities, {} would be {:.2} times as fast on {}, {but}.",
+        "Keep {WHAT_YOU_HAVE}: {}, {} would be {:.2} times as fast on {}, {but}.",
+        page.change("other priorities"),
         page.page,
         gain.ratio(),
         gain.network
@@ -129,7 +135,8 @@ fn harm(page: &ByResource, gain: &Gain) -> String {
 
 fn unsure(page: &ByResource, gain: &Gain) -> String {
     format!(
-        "Keep {WHAT_YOU_HAVE} for now: with other priorities, {} may be {:.2} times as fast on {}, which is uncertain.{}",
+        "Keep {WHAT_YOU_HAVE} for now: {}, {} may be {:.2} times as fast on {}, which is uncertain.{}",
+        page.change("other priorities"),
         page.page,
         gain.ratio(),
         gain.network,
@@ -139,7 +146,7 @@ fn unsure(page: &ByResource, gain: &Gain) -> String {
 
 fn nothing(found: &[ByResource]) -> String {
     let mut known: Vec<&ByResource> = found.iter().collect();
-    known.retain(|page| page.networks.iter().any(|it| it.verdict != Verdict::Unknown));
+    known.retain(|it| it.is_known());
     let pages = match (found, known.len()) {
         ([one], _) => one.page.clone(),
         (several, known) if known < several.len() => {
@@ -147,6 +154,9 @@ fn nothing(found: &[ByResource]) -> String {
         }
         (several, _) => format!("the {} pages", several.len()),
     };
+    if found.iter().any(|it| it.changes_server) {
+        return format!("Keep {WHAT_YOU_HAVE}: RFC 9218 does not make {pages} faster.");
+    }
     format!(
         "Keep {WHAT_YOU_HAVE}: no response of {pages} gains from a priority other than the browser's."
     )
@@ -192,7 +202,7 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         }
         _ => "an imitated recording of another day".to_owned(),
     };
-    let tried = found.iter().any(|it| !it.resources.is_empty());
+    let tried = found.iter().any(|it| it.changes_server || !it.resources.is_empty());
     let how = match verdict {
         Verdict::Unsure => {
             format!("{pairs} pairs of loads or more do not all agree, each of {recordings}")
@@ -379,6 +389,32 @@ mod tests {
             answered("rfc9218", vec![page]).sentence,
             "Keep what you have: with other priorities, home would be 1.25 times as fast on cable, but too few loads finished on 3g."
         );
+    }
+
+    #[test]
+    fn what_another_server_gains_and_loses_without_a_new_priority_is_laid_to_that_server() {
+        let mut page = home(&[("cable", 1.24, [1.2, 1.3]), ("3g", 0.95, [0.94, 0.96])]);
+        page.resources.clear();
+        let answer = answered("nginx", vec![page]);
+        assert_eq!(
+            answer.sentence,
+            "Keep what you have: sent by RFC 9218 as browsers ask, home would be 1.24 times as fast on cable, but 0.95 times as fast on 3g, \
+             and a server does not know a visitor's network."
+        );
+        assert!(answer.certainty.starts_with("Sure: 9 pairs of loads or more show it"));
+    }
+
+    #[test]
+    fn a_gain_without_a_new_priority_leaves_an_export_nothing_to_paste() {
+        let nothing = |server: &str, gain: (f64, [f64; 2])| {
+            let mut page = home(&[("3g", gain.0, gain.1)]);
+            page.resources.clear();
+            page.changes_server = server == "nginx";
+            let pages = [page.clone()];
+            answered(server, vec![page]).nothing(&pages)
+        };
+        assert_eq!(nothing("nginx", (1.25, [1.2, 1.3])), Nothing::OfServer);
+        assert_eq!(nothing("rfc9218", (1.0, [0.99, 1.01])), Nothing::NoGain);
     }
 
     #[test]

@@ -115,10 +115,25 @@ fn where_nothing_gains_an_export_is_a_comment() {
 }
 
 #[test]
-fn where_nothing_is_known_an_export_says_so() {
-    let text = named("nginx").export(&Advice { nothing: Nothing::Unknown, ..Advice::default() });
-    assert!(text.ends_with("# Nothing is known, so there is nothing to paste.\n"), "{text}");
-    assert!(!text.contains("No difference"), "{text}");
+fn an_export_without_lines_says_why() {
+    let end = |advice: &Advice| {
+        let text = named("nginx").export(advice);
+        let end = text.split("# Checked with nginx").nth(1).expect("a head").to_owned();
+        end.split_once('\n').expect("lines").1.replace("\n# ", " ")
+    };
+    let without = |nothing| end(&Advice { nothing, ..Advice::default() });
+    assert_eq!(without(Nothing::Unknown), "# Nothing is known, so there is nothing to paste.\n");
+    assert_eq!(
+        without(Nothing::OfServer),
+        "# The gain is of a server that sends by priority (RFC 9218) as browsers ask, and needs no other line, so there is nothing to \
+         paste.\n"
+    );
+    let quoted = line("/a\"b.css", Kind::Css, (1, false), -3.0);
+    assert_eq!(
+        end(&Advice { lines: vec![quoted], ..Advice::default() }),
+        "# Left out: /a\\\"b.css, because its path needs quoting. No line that gains can be written for this server, so there is nothing \
+         to paste.\n"
+    );
 }
 
 #[test]
