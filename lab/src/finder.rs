@@ -45,7 +45,7 @@ pub use hosts::at_host;
 pub use moved::Moved;
 pub use report::{Findings, report};
 pub use screening::Screened;
-pub use seen::{Noticed, Seen, length_text};
+pub use seen::{Noticed, Seen, SeenImage, length_text};
 pub use site_answer::SiteAnswer;
 pub use words::WHAT_YOU_HAVE;
 

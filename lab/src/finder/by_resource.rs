@@ -477,7 +477,7 @@ mod tests {
         assert!(!decided(vec![Gain::judged("cable", 1.0, [0.99, 1.01])]), "nothing gains");
         let later =
             super::super::seen::Seen { present_ms: 500.0, later_ms: 11.0, interval_ms: None };
-        let noticed = Noticed { first_render: Some(later), largest_image: None };
+        let noticed = Noticed { first_render: Some(later), ..Noticed::default() };
         assert!(!decided(vec![Gain { noticed, ..better() }]), "the page is shown later");
     }
 }

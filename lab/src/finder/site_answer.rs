@@ -96,7 +96,7 @@ fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> 
     let gains = better.iter().flat_map(|page| page.networks.iter().map(move |it| (*page, it)));
     let gain = best(gains).map_or(String::new(), |(page, gain)| {
         let name = if found.len() == 1 { "it" } else { &page.page };
-        let seen = gain.moved().map_or(String::new(), |it| format!(", and {it}"));
+        let seen = gain.moved(page).map_or(String::new(), |it| format!(", and {it}"));
         let condition = page.page().and_then(|it| Others::of(it).condition(page));
         let condition = condition.map_or(String::new(), |it| format!(", {it}"));
         format!(
@@ -239,7 +239,7 @@ impl Gain {
     pub(super) fn line(&self, page: &str) -> String {
         let seen = [
             ("first render", self.noticed.first_render),
-            ("largest image", self.noticed.largest_image),
+            (self.noticed.image.heading(), self.noticed.largest_image),
         ];
         let mut parts: Vec<String> = Vec::new();
         for (what, seen) in seen {
@@ -263,10 +263,12 @@ impl Gain {
     }
 
     /// The parts that a visitor sees earlier, in words.
-    fn moved(&self) -> Option<String> {
+    fn moved(&self, page: &ByResource) -> Option<String> {
+        let image = self.noticed.image;
+        let image = page.page().map_or_else(|| image.words().to_owned(), |it| image.named(it));
         let seen = [
-            ("its largest image", self.noticed.largest_image),
-            ("its first rendering", self.noticed.first_render),
+            (image, self.noticed.largest_image),
+            ("its first rendering".to_owned(), self.noticed.first_render),
         ];
         let (what, seen) = seen.into_iter().find_map(|(what, seen)| Some((what, seen?)))?;
         let is_earlier = seen.later_ms < 0.0 && !seen.is_as_now();

@@ -101,7 +101,8 @@ fn times(document: &Document<'_>) -> Result<(), Failure> {
         } else {
             output::line("")?;
         }
-        let header = ["network", "first render", "largest image", "ratio"];
+        let image = page.networks.first().map(|it| it.noticed.image).unwrap_or_default();
+        let header = ["network", "first render", image.heading(), "ratio"];
         let mut rows = Vec::new();
         for gain in &page.networks {
             let mut row = vec![gain.network.clone()];
