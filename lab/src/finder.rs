@@ -24,6 +24,7 @@ mod others;
 mod paired_loads;
 mod recordings;
 mod report;
+mod resource_words;
 mod robust;
 mod screening;
 mod seen;
