@@ -77,7 +77,7 @@ impl Server {
         let lines = said.lines.iter().map(|line| {
             let (host, path, priority) = (&line.host, &line.path, line.priority.to_string());
             json!({
-                "host": host, "path": path, "priority": priority, "group": [host, &priority],
+                "host": host, "is_at_other_host": line.is_at_other_host, "path": path, "priority": priority, "group": [host, &priority],
                 "key": said.key(host, path), "keys": keys(host, path),
                 "kind": line.resource.kind.name(), "is_preload": line.resource.preload, "run": line.script_attribute(),
                 "is_raised": line.is_raised(), "named_by": line.named_by.words(),

@@ -50,6 +50,8 @@ pub enum Nothing {
 pub struct Line {
     /// Its host; empty: any.
     pub host: String,
+    /// Whether its document has another host, so that HTML names it by its whole URL.
+    pub is_at_other_host: bool,
     /// Its path, with its query.
     pub path: String,
     /// Its facts.

@@ -23,6 +23,7 @@ pub fn of_policy(config: &Config) -> Advice {
         let resource = it.facts.refine(&Resource::default());
         lines.push(Line {
             host: host.clone(),
+            is_at_other_host: false,
             path: path.clone(),
             script: script(&resource),
             resource,

@@ -37,8 +37,10 @@ pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints
 
 pub(super) fn line(page: &Page, found: &ResourcePriority) -> Line {
     let resource = &page.resources[found.id];
+    let [host, own] = [found.id, 0].map(|it| http3::host(page.host(it)));
     Line {
-        host: http3::host(page.host(found.id)).to_owned(),
+        host: host.to_owned(),
+        is_at_other_host: host != own,
         path: resource.url.clone(),
         resource: resource.for_scheduler(),
         script: resource.script,

@@ -11,6 +11,7 @@ use std::path::Path;
 fn line(path: &str, kind: Kind, (urgency, incremental): (u8, bool), later_ms: f64) -> Line {
     Line {
         host: "shop.example".to_owned(),
+        is_at_other_host: false,
         path: path.to_owned(),
         resource: Resource { kind, ..Resource::default() },
         script: None,
@@ -85,6 +86,19 @@ fn an_element_keeps_how_its_script_is_run() {
     assert_eq!(
         elements(vec![script(Script::Defer)]),
         ["<script src=\"/a.js\" defer fetchpriority=\"high\"></script>"]
+    );
+}
+
+#[test]
+fn an_element_names_another_host_by_its_whole_url() {
+    let other = Line {
+        host: "cdn.other.net".to_owned(),
+        is_at_other_host: true,
+        ..line("/images/a.jpg", Kind::Image, (0, false), -1.0)
+    };
+    assert_eq!(
+        elements(vec![other]),
+        ["<img src=\"https://cdn.other.net/images/a.jpg\" fetchpriority=\"high\">"]
     );
 }
 
