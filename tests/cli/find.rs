@@ -386,8 +386,8 @@ fn where_no_load_finishes_nothing_is_known_and_the_first_cause_is_named() {
     let har = har(folder.path());
     let text = fs::read_to_string(&har).expect("a recording").replace("/a.css", "/a<b>.css");
     fs::write(&har, text).expect("written");
-    let find = ["find", &har, "--networks", "3g", "--export", "nginx"];
-    let output = utmost(&find).output().expect("the program runs");
+    let output = utmost(&["find", &har, "--networks", "3g", "--export", "nginx"]).output();
+    let output = output.expect("the program runs");
     assert_eq!(output.status.code(), Some(3));
     let shown = String::from_utf8(output.stdout).expect("UTF-8").replace("\n# ", " ");
     for words in [

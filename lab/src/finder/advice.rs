@@ -19,6 +19,10 @@ pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints
         let Some(page) = by_resource.page().filter(|_| by_resource.is_better) else {
             continue;
         };
+        let network = by_resource.moved_on().filter(|_| !by_resource.resources.is_empty());
+        advice.found.extend(network.map(|it| {
+            format!("{}: how far a line moves its response is the median on {it}.", page.name)
+        }));
         advice.lines.extend(by_resource.resources.iter().map(|found| line(page, found)));
         advice.found.extend(hidden(page).filter(|_| hints.is_none()));
     }

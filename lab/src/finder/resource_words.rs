@@ -56,10 +56,15 @@ impl ByResource {
     /// `149 ms earlier on cable, the median`: how far a line moves its resource, on the network with the largest gain.
     pub(super) fn moved_text(&self, line: &ResourcePriority) -> String {
         let side = if line.later_ms < 0.0 { "earlier" } else { "later" };
+        let place = self.moved_on().map_or(String::new(), |it| format!(" on {it}, the median"));
+        format!("{} {side}{place}", length_text(line.later_ms.abs()))
+    }
+
+    /// The network with the largest gain, on which it is measured how far lines move their resources.
+    pub(super) fn moved_on(&self) -> Option<&str> {
         let ratio = |it: &&Gain| it.judgement.ratio.unwrap_or_default();
         let most = self.networks.iter().max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
-        let place = most.map_or(String::new(), |it| format!(" on {}, the median", it.network));
-        format!("{} {side}{place}", length_text(line.later_ms.abs()))
+        most.map(|it| it.network.as_str())
     }
 
     /// The change that was loaded; `priorities`: how its priorities are called.
