@@ -35,11 +35,11 @@ pub enum Nothing {
     NoGain,
     /// No load shows what gains.
     Unknown,
-    /// What gains is a server that sends by priority, without a new priority.
+    /// The gain is of a server that sends by priority, without a new priority.
     OfServer,
-    /// What gains is at hosts that a recording made up.
+    /// The gain needs priorities at hosts that a recording made up.
     MadeUpHosts,
-    /// What gains needs quoting.
+    /// All that gains needs quoting.
     Inexpressible,
     /// A policy has nothing that another server can do.
     OfPolicy,
@@ -180,7 +180,7 @@ impl Nothing {
                 "The gain is of a server that sends by priority (RFC 9218) as browsers ask, and needs no other line, so there is nothing to paste."
             }
             Self::MadeUpHosts => {
-                "What gains is at hosts that the recording made up, so there is nothing to paste."
+                "The gain needs priorities at hosts that the recording made up, so there is nothing to paste."
             }
             Self::Inexpressible => {
                 "No line that gains can be written for this server, so there is nothing to paste."

@@ -16,7 +16,7 @@ const SURE_SHARE_MAX: f64 = 0.5;
 pub(super) struct Others<'a> {
     page: &'a Page,
     responses: Vec<&'a PageResource>,
-    /// Of the page's bytes, from 0 to 1.
+    /// Their share of the page's bytes, from 0 to 1.
     share: f64,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Others<'a> {
         Self { page, responses, share }
     }
 
-    /// What they send, in words; `None`: nothing.
+    /// Their part of the page, in words; `None`: they send nothing.
     pub(super) fn words(&self) -> Option<String> {
         let Self { page, responses, .. } = self;
         (!responses.is_empty()).then(|| {
