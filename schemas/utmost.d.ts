@@ -480,7 +480,7 @@ export type FindOrder = {
   scheme: string;
   /** Over pairs of the loads of which the index is the median. */
   speedup_present: FindRatio;
-  /** Over pairs of the first three loads. */
+  /** Over pairs of the loads of which the index is the median; null where rr has no such loads. */
   speedup_rr: FindRatio;
 };
 

@@ -9,7 +9,7 @@
 mod advice;
 mod policy;
 
-pub use advice::{Advice, Document, Line, NamedBy};
+pub use advice::{Advice, Document, Line, NamedBy, Nothing};
 pub use policy::of_policy;
 
 use advice::paths_of;
@@ -77,7 +77,7 @@ impl Server {
         let lines = said.lines.iter().map(|line| {
             let (host, path, priority) = (&line.host, &line.path, line.priority.to_string());
             json!({
-                "host": host, "path": path, "priority": priority, "group": [host, &priority],
+                "host": host, "is_at_other_host": line.is_at_other_host, "path": path, "priority": priority, "group": [host, &priority],
                 "key": said.key(host, path), "keys": keys(host, path),
                 "kind": line.resource.kind.name(), "is_preload": line.resource.preload, "run": line.script_attribute(),
                 "is_raised": line.is_raised(), "named_by": line.named_by.words(),
@@ -90,8 +90,9 @@ impl Server {
                 "links": document.all_links(), "early_hints": document.early_hints,
             })
         });
+        let nothing = if advice.is_empty() { advice.nothing } else { Nothing::Inexpressible };
         json!({
-            "name": self.name, "found": advice.found, "left_out": left_out, "is_empty": said.is_empty(),
+            "name": self.name, "found": advice.found, "left_out": left_out, "is_empty": said.is_empty(), "nothing": nothing.words(),
             "names_hosts": said.names_hosts(), "moves_most": said.moves_most(),
             "lines": lines.collect::<Vec<_>>(), "documents": documents.collect::<Vec<_>>(),
         })

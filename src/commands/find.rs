@@ -20,7 +20,7 @@ use lab::Contender;
 use lab::export::{Server, of_policy};
 use lab::finder::{
     Answer, BaselineServer, ByHints, ByResource, Change, Confirmation, Findings, Goal, PolicySite,
-    Question, SiteAnswer, Step, advice, at_host, candidates, confirm, find, report,
+    Question, SiteAnswer, Step, Verdict, advice, at_host, candidates, confirm, find, report,
 };
 use lab::study::folder::REPORT;
 use lab::study::{Engine, StudyError, engines};
@@ -227,6 +227,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     bar.finish_and_clear();
     let ended = compared.as_ref().map_or(Ok(()), Compared::end);
+    let ended = is_known(document.answer).and(ended);
     compared.as_ref().map_or(Ok(()), |it| arguments.compare.write(it))?;
     if arguments.json {
         return output::json(&document).and(ended);
@@ -235,11 +236,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let (found, hints) =
             at_host(document.by_resource, document.by_hints.unwrap_or_default(), host);
         let hints = document.by_hints.is_some().then_some(&hints[..]);
-        return output::line(server.export(&advice(document.answer, &found, hints)).trim_end());
+        let text = server.export(&advice(document.answer, &found, hints));
+        return output::line(text.trim_end()).and(ended);
     }
     show::show(arguments, &question, &document)?;
     compared.as_ref().map_or(Ok(()), Compared::show)?;
     ended
+}
+
+/// Fails if the loads show nothing.
+fn is_known(answer: &SiteAnswer) -> Result<(), Failure> {
+    match answer.verdict {
+        Verdict::Unknown => Err(Failure::Elsewhere(answer.sentence.clone())),
+        _ => Ok(()),
+    }
 }
 
 /// The findings of the searches.

@@ -381,6 +381,26 @@ fn a_recording_is_read_and_its_assumptions_are_said() {
 }
 
 #[test]
+fn where_no_load_finishes_nothing_is_known_and_the_first_cause_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let har = har(folder.path());
+    let text = fs::read_to_string(&har).expect("a recording").replace("/a.css", "/a<b>.css");
+    fs::write(&har, text).expect("written");
+    let output = utmost(&["find", &har, "--networks", "3g", "--export", "nginx"]).output();
+    let output = output.expect("the program runs");
+    assert_eq!(output.status.code(), Some(3));
+    let shown = String::from_utf8(output.stdout).expect("UTF-8").replace("\n# ", " ");
+    for words in [
+        "Unknown: too few loads finished. The first that failed, of home on 3g: /a<b>.css: ",
+        "Nothing is known. ",
+        "Nothing is known, so there is nothing to paste.",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(!shown.contains("Sure: ") && !shown.contains("No difference"), "{shown}");
+}
+
+#[test]
 fn a_network_that_loses_packets_is_searched_without_the_losses() {
     let document = answer(&[PAGE, "--networks", "3g-lossy", "--most-loads", "9"]);
     let gain = &document["by_resource"][0]["networks"][0];
@@ -550,7 +570,7 @@ fn a_page_that_got_slower_fails_beside_its_baseline_with_what_ci_reads() {
     fs::write(path("before.json"), &before).expect("written");
     let beside = ["--baseline", &path("before.json")];
     let same = stdout_of(&[&now[..], &beside].concat());
-    assert!(same.contains("mine on 3g: as fast as in the baseline (1.000; "), "{same}");
+    assert!(same.contains("mine on 3g: as fast as in the baseline (1.00; "), "{same}");
 
     page(900_000);
     let files = ["--markdown", &path("change.md"), "--junit", &path("change.xml"), "--json"];

@@ -23,6 +23,26 @@ pub struct Advice {
     pub lines: Vec<Line>,
     /// Pages whose responses should announce resources early.
     pub documents: Vec<Document>,
+    /// Why there is nothing to paste, if there are neither lines nor documents.
+    pub nothing: Nothing,
+}
+
+/// Why an export has nothing to paste.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Nothing {
+    /// Nothing gains.
+    #[default]
+    NoGain,
+    /// No load shows what gains.
+    Unknown,
+    /// The gain is of a server that sends by priority, without a new priority.
+    OfServer,
+    /// The gain needs priorities at hosts that a recording made up.
+    MadeUpHosts,
+    /// All that gains needs quoting.
+    Inexpressible,
+    /// A policy has nothing that another server can do.
+    OfPolicy,
 }
 
 /// A resource that needs another priority.
@@ -30,6 +50,8 @@ pub struct Advice {
 pub struct Line {
     /// Its host; empty: any.
     pub host: String,
+    /// Whether its document has another host, so that HTML names it by its whole URL.
+    pub is_at_other_host: bool,
     /// Its path, with its query.
     pub path: String,
     /// Its facts.
@@ -105,7 +127,7 @@ impl Advice {
                 )),
             }
         }
-        (Self { found: self.found.clone(), lines, documents }, left_out)
+        (Self { found: self.found.clone(), lines, documents, nothing: self.nothing }, left_out)
     }
 
     /// Whether there is nothing to export.
@@ -144,6 +166,29 @@ impl Advice {
             "The first lines move most: {}. Not every line that moves much gains much.",
             named.join(", ")
         )
+    }
+}
+
+impl Nothing {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::NoGain => {
+                "No difference: nothing is better on all networks asked about, so there is nothing to paste."
+            }
+            Self::Unknown => "Nothing is known, so there is nothing to paste.",
+            Self::OfServer => {
+                "The gain is of a server that sends by priority (RFC 9218) as browsers ask, and needs no other line, so there is nothing to paste."
+            }
+            Self::MadeUpHosts => {
+                "The gain needs priorities at hosts that the recording made up, so there is nothing to paste."
+            }
+            Self::Inexpressible => {
+                "No line that gains can be written for this server, so there is nothing to paste."
+            }
+            Self::OfPolicy => {
+                "The policy has no priority and no link for another server, so there is nothing to paste."
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A policy as advice for other servers.
 
-use super::advice::{Advice, Document, INDEX, Line, NamedBy};
+use super::advice::{Advice, Document, INDEX, Line, NamedBy, Nothing};
 use crate::limits::DOCUMENT_BYTES_MAX;
 use corpus::Page;
 use corpus::page::Script;
@@ -23,6 +23,7 @@ pub fn of_policy(config: &Config) -> Advice {
         let resource = it.facts.refine(&Resource::default());
         lines.push(Line {
             host: host.clone(),
+            is_at_other_host: false,
             path: path.clone(),
             script: script(&resource),
             resource,
@@ -37,6 +38,7 @@ pub fn of_policy(config: &Config) -> Advice {
         found: config.routes.iter().filter_map(untold).collect(),
         lines,
         documents: config.routes.iter().filter_map(|it| document(it, &host)).collect(),
+        nothing: Nothing::OfPolicy,
     }
 }
 

@@ -12,13 +12,17 @@ const NAMED: usize = 5;
 /// The advice for servers that send by RFC 9218. Pages without a gain have no lines. `hints`: results for hints, if they were
 /// loaded; then only hints with a gain are printed.
 pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints]>) -> Advice {
-    let mut advice = Advice::default();
+    let mut advice = Advice { nothing: answer.nothing(found), ..Advice::default() };
     advice.found.extend([answer.sentence.clone(), answer.certainty.clone()]);
     for by_resource in found {
         advice.found.extend(by_resource.words());
         let Some(page) = by_resource.page().filter(|_| by_resource.is_better) else {
             continue;
         };
+        let network = by_resource.moved_on().filter(|_| !by_resource.resources.is_empty());
+        advice.found.extend(network.map(|it| {
+            format!("{}: how far a line moves its response is the median on {it}.", page.name)
+        }));
         advice.lines.extend(by_resource.resources.iter().map(|found| line(page, found)));
         advice.found.extend(hidden(page).filter(|_| hints.is_none()));
     }
@@ -37,8 +41,10 @@ pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints
 
 pub(super) fn line(page: &Page, found: &ResourcePriority) -> Line {
     let resource = &page.resources[found.id];
+    let [host, own] = [found.id, 0].map(|it| http3::host(page.host(it)));
     Line {
-        host: http3::host(page.host(found.id)).to_owned(),
+        host: host.to_owned(),
+        is_at_other_host: host != own,
         path: resource.url.clone(),
         resource: resource.for_scheduler(),
         script: resource.script,

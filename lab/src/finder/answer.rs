@@ -112,7 +112,7 @@ pub struct RankedOrder {
     /// The median of the measure, over the loads that judge, or over the first batch's if there are no others.
     #[serde(flatten)]
     pub index: Index,
-    /// How many times better it is than `rr`, over pairs of loads of the first batch.
+    /// How many times better it is than `rr`, over pairs of the same loads as `index`; null if `rr` has no such loads.
     pub speedup_rr: Option<f64>,
     /// How many times better it is than the present order, over pairs of the same loads as `index`.
     pub speedup_present: Option<f64>,

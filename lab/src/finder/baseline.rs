@@ -172,10 +172,10 @@ impl Change {
         let speed = match (self.verdict, self.judgement.ratio) {
             (verdict @ (ChangeVerdict::Slower | ChangeVerdict::Faster), Some(ratio)) => {
                 let word = if verdict == ChangeVerdict::Slower { "slower" } else { "faster" };
-                format!("{word}, {ratio:.3} times as fast as in the baseline ({evidence})")
+                format!("{word}, {ratio:.2} times as fast as in the baseline ({evidence})")
             }
             (ChangeVerdict::Same, Some(ratio)) => {
-                format!("as fast as in the baseline ({ratio:.3}; {evidence})")
+                format!("as fast as in the baseline ({ratio:.2}; {evidence})")
             }
             _ if !is_known => "not in the baseline".to_owned(),
             _ => "unknown, because too few loads finished".to_owned(),
@@ -225,7 +225,7 @@ mod tests {
         assert!(told[0].starts_with("a on cable: slower, 0.8"), "{told:?}");
         assert_eq!(
             told[1],
-            "b on cable: as fast as in the baseline (1.000; the same in all 9 pairs of loads)"
+            "b on cable: as fast as in the baseline (1.00; the same in all 9 pairs of loads)"
         );
     }
 

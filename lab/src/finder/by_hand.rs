@@ -93,7 +93,8 @@ impl ByHand {
         };
         let is_nothing = document.links.is_empty() && document.early_hints.is_empty();
         let documents = if is_nothing { Vec::new() } else { vec![document] };
-        Advice { found, lines: lines.map(|it| line(page, &it)).collect(), documents }
+        let lines = lines.map(|it| line(page, &it)).collect();
+        Advice { found, lines, documents, ..Advice::default() }
     }
 
     /// The same as a configuration for `utmost serve --config`; `why` becomes its first comment.
@@ -157,6 +158,7 @@ impl ByResource {
             alike: Vec::new(),
             assumptions: page.source.assumptions.clone(),
             networks: Vec::new(),
+            changes_server: false,
             of: Some(Arc::clone(page)),
         }
     }

@@ -18,11 +18,15 @@ use crate::study::statistics::{geometric_mean, median};
 use crate::study::{RunRecord, StudyError, page_sha256};
 use corpus::Page;
 use corpus::page::BrowserPriority;
+use qlog_tools::short_texts::shown;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// The largest slowdown of a page on any network.
 const SLOWER_MAX: f64 = bounds::SEEN_LATER_MAX;
+
+/// The longest cause of a failed load.
+const PROBLEM_CHARACTERS: usize = 300;
 
 /// Priorities for the resources of a page.
 #[derive(Debug, Clone, Serialize)]
@@ -45,6 +49,9 @@ pub struct ByResource {
     pub assumptions: Vec<String>,
     /// Their gain on each network.
     pub networks: Vec<Gain>,
+    /// Whether they were loaded from a server that, unlike the present one, sends as browsers ask.
+    #[serde(skip)]
+    pub(super) changes_server: bool,
     /// The resources' URLs, hosts and kinds.
     #[serde(skip)]
     pub(super) of: Option<Arc<Page>>,
@@ -83,6 +90,9 @@ pub struct Gain {
     pub each_present_ms: Indices,
     /// Unfinished loads, in the present order or with the priorities.
     pub unfinished: usize,
+    /// Why the first of them failed.
+    #[serde(skip)]
+    pub(super) problem: Option<String>,
     /// The seed of the pair with the median ratio, which figures show; null without a pair.
     pub middle_seed: Option<u64>,
     /// The median index of the present order in ms, over loads of the page as recorded.
@@ -151,6 +161,7 @@ pub(super) fn signalling(page: &Page, priorities: &Priorities) -> Arc<Page> {
 impl Gain {
     fn of(goal: &Goal, page: &Page, pair: &Pair) -> Self {
         let all = pair.present.iter().chain(&pair.changed);
+        let problem = all.clone().find_map(|it| it.unfinished.as_ref());
         Self {
             network: pair.network.name.clone(),
             verdict: Verdict::Unknown,
@@ -158,6 +169,7 @@ impl Gain {
             noticed: pair.noticed(page),
             each_present_ms: pair.trial.present().clone(),
             unfinished: all.filter(|it| !it.completed).count(),
+            problem: problem.map(|it| shown(&it.problem, PROBLEM_CHARACTERS)),
             middle_seed: pair.trial.middle_seed(0),
             present_ms: as_recorded(goal, &pair.present),
             found_ms: as_recorded(goal, &pair.changed),
@@ -219,6 +231,7 @@ fn answer(
         alike: Vec::new(),
         assumptions: page.source.assumptions.clone(),
         networks,
+        changes_server: false,
         of: Some(Arc::clone(page)),
     }
 }
@@ -252,6 +265,7 @@ impl Gain {
             noticed: Noticed::default(),
             each_present_ms: Vec::new(),
             unfinished: 0,
+            problem: None,
             middle_seed: None,
             present_ms: None,
             found_ms: None,
@@ -282,6 +296,7 @@ impl ByResource {
             alike: Vec::new(),
             assumptions: Vec::new(),
             networks,
+            changes_server: false,
             of: None,
         }
     }
@@ -311,7 +326,8 @@ impl ByResource {
 
     /// Decides whether they are worth a change. Without a line, they are only if another server gains.
     pub(super) fn decide(&mut self, question: &Question) {
-        let has_change = !self.resources.is_empty() || !question.server.is_obeying();
+        self.changes_server = !question.server.is_obeying();
+        let has_change = !self.resources.is_empty() || self.changes_server;
         for gain in &mut self.networks {
             // The search saw a gain, and another recording may have it.
             if gain.verdict == Verdict::NothingBetter && has_change {
@@ -322,72 +338,6 @@ impl ByResource {
         let is_harmless = self.networks.iter().all(Gain::is_harmless);
         self.is_better = has_change && is_somewhere && is_harmless && self.late.is_empty();
     }
-
-    /// Their gain in words: a sentence for each network, and why lines were omitted.
-    pub fn words(&self) -> Vec<String> {
-        let lines = match self.resources.len() {
-            1 => "1 resource".to_owned(),
-            several => format!("{several} resources"),
-        };
-        let mut sentences = Vec::new();
-        for it in &self.networks {
-            let place = format!("{} on {}", self.page, it.network);
-            let Some(ratio) = it.judgement.ratio else {
-                sentences.push(format!("{place}: unknown, because too few loads finished."));
-                continue;
-            };
-            let evidence = super::words::evidence(&it.judgement);
-            let doubt = match it.verdict {
-                Verdict::Unsure if ratio <= 1.0 => " It gains nothing here.".to_owned(),
-                Verdict::Unsure => {
-                    format!(" Unsure:{}", super::words::doubt(&it.judgement, self.networks.len()))
-                }
-                _ => String::new(),
-            };
-            let late = it.noticed.too_late().map(|what| format!(" But {what} comes later."));
-            let share = it.percent_of_oracle.filter(|_| ratio > 1.0).map(|percent| {
-                format!(" That is {percent:.0} % of what the oracle's order gains.")
-            });
-            sentences.push(format!(
-                "{place}: with priorities for {lines}, it is {ratio:.3} times as fast as {} ({evidence}).{doubt}{}{}",
-                super::WHAT_YOU_HAVE,
-                late.unwrap_or_default(),
-                share.unwrap_or_default()
-            ));
-        }
-        if self.resources.is_empty() {
-            sentences = vec![format!(
-                "{}: no resource needs a priority other than the browser's.",
-                self.page
-            )];
-        }
-        sentences.extend(self.doubts());
-        sentences
-    }
-
-    /// The lines that were omitted as unsure, in words.
-    pub(super) fn doubts(&self) -> Vec<String> {
-        let listed = |urls: &[String]| match urls {
-            [] => None,
-            [one] => Some(path(one)),
-            [one, others @ ..] => Some(format!("{} and {} more", path(one), others.len())),
-        };
-        let page = &self.page;
-        let unsure = listed(&self.unsure).map(|it| {
-            format!("{page}: a priority for {it}: it gains in some recordings of the page and not in others.")
-        });
-        let late = listed(&self.late).map(|it| {
-            format!(
-                "{page}: all priorities, because with them a visible image arrives later: {it}."
-            )
-        });
-        unsure.into_iter().chain(late).collect()
-    }
-}
-
-/// The path of a URL.
-pub(super) fn path(url: &str) -> String {
-    url::Url::parse(url).map_or_else(|_| url.to_owned(), |it| it.path().to_owned())
 }
 
 #[cfg(test)]
@@ -408,7 +358,7 @@ mod tests {
         assert!(!decided(vec![Gain::judged("cable", 1.0, [0.99, 1.01])]), "nothing gains");
         let later =
             super::super::seen::Seen { present_ms: 500.0, later_ms: 11.0, interval_ms: None };
-        let noticed = Noticed { first_render: Some(later), largest_image: None };
+        let noticed = Noticed { first_render: Some(later), ..Noticed::default() };
         assert!(!decided(vec![Gain { noticed, ..better() }]), "the page is shown later");
     }
 }

@@ -1,12 +1,10 @@
 //! Priorities of single resources as a configuration for `utmost serve --config`.
 
-use super::seen::length_text;
 use super::{ByHints, ByResource, ResourcePriority, SiteAnswer};
 use crate::Metadata;
 use crate::study::policy::{OF_SITE, facts_key, hint_keys, pages_key, quoted};
-use corpus::Page;
+use corpus::{Page, PageResource};
 use gateway::is_one_path;
-use schedulers::Resource;
 use serde_json::Value;
 use server::SignalUse;
 use std::collections::BTreeSet;
@@ -83,7 +81,7 @@ pub fn policy(
                 text.push(format!("# page {}: priorities are left out: {why}\n", page.page));
             }
             Some(of) => text.push(route(page, site.host_of(of), of, "", &mut told)),
-            None => text.push(format!("# page {}: no difference\n", page.page)),
+            None => text.push(format!("# page {}: {}\n", page.page, page.without_route())),
         }
     }
     for page in hints {
@@ -134,7 +132,7 @@ pub(super) fn route(
                 format!("# left out: {path} cannot have a table\n")
             }
             () if told.insert(resource.url.clone()) => {
-                table(&resource.url, resource.for_scheduler(), priority)
+                table(resource, priority, &found.moved_text(priority))
             }
             () => format!("# {path}: its table above holds here, too\n"),
         });
@@ -167,18 +165,16 @@ fn host_key(host: Option<&str>) -> String {
     host.map_or(String::new(), |it| format!("host = {}\n", quoted(it)))
 }
 
-fn table(path: &str, resource: Resource, priority: &ResourcePriority) -> String {
-    let facts = facts_key(Metadata::Browser.of(resource));
-    let ResourcePriority { urgency, incremental, later_ms, .. } = *priority;
-    let side = if later_ms < 0.0 { "earlier" } else { "later" };
-    let moved = length_text(later_ms.abs());
+fn table(resource: &PageResource, priority: &ResourcePriority, moved: &str) -> String {
+    let facts = facts_key(Metadata::Browser.of(resource.for_scheduler()));
+    let ResourcePriority { urgency, incremental, .. } = *priority;
     let shares = if incremental {
         "shares with others of its urgency"
     } else {
         "whole, before those that share"
     };
     format!(
-        "[route.resource.{}]  # {moved} {side}\n{facts}urgency = {urgency}  # from 0, first, to 7, last\nincremental = {incremental}  # {shares}\n",
-        quoted(path)
+        "[route.resource.{}]  # {moved}\n{facts}urgency = {urgency}  # from 0, first, to 7, last\nincremental = {incremental}  # {shares}\n",
+        quoted(&resource.url)
     )
 }

@@ -83,7 +83,7 @@ impl Confirmation {
                 let not = if is_confirmed { "" } else { "not " };
                 let evidence = evidence(&judgement);
                 format!(
-                    "{place}: {not}confirmed. It is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence})."
+                    "{place}: {not}confirmed. It is {ratio:.2} times as fast as {WHAT_YOU_HAVE} ({evidence})."
                 )
             }
         };
@@ -101,7 +101,7 @@ mod tests {
         let confirmation =
             |ratios: &[f64]| Confirmation::of("home", "3g", engines::WIRE, judged(ratios));
         let better = confirmation(&[1.1, 1.12, 1.14, 1.09, 1.11, 1.13, 1.1, 1.12, 1.12]);
-        let words = "home on 3g, over real UDP: confirmed. It is 1.115 times as fast as what you have (95 % interval ";
+        let words = "home on 3g, over real UDP: confirmed. It is 1.11 times as fast as what you have (95 % interval ";
         assert!(better.is_confirmed && better.words.starts_with(words), "{}", better.words);
         let unclear = confirmation(&[1.1, 0.9, 1.14, 0.89, 1.11, 0.93, 1.1, 0.92, 1.12]);
         assert!(!unclear.is_confirmed && unclear.words.contains(": not confirmed. It is "));

@@ -174,7 +174,7 @@ impl ByHints {
                 _ => super::words::but(judgement, self.networks.len()),
             };
             sentences.push(format!(
-                "{page} on {network}: with {what}, it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence}).{but}"
+                "{page} on {network}: with {what}, it is {ratio:.2} times as fast as {WHAT_YOU_HAVE} ({evidence}).{but}"
             ));
         }
         sentences

@@ -97,9 +97,8 @@ fn priorities(found: &ByResource) -> Option<String> {
     let mut listed: Vec<String> = Vec::new();
     for resource in found.resources.iter().take(LISTED) {
         let priority = Priority::new(resource.urgency, resource.incremental);
-        let side = if resource.later_ms < 0.0 { "earlier" } else { "later" };
-        let ms = resource.later_ms.abs();
-        listed.push(format!("{} with {priority} ({ms:.0} ms {side})", resource.url));
+        let moved = found.moved_text(resource);
+        listed.push(format!("{} with {priority} ({moved})", resource.url));
     }
     let more = found.resources.len().saturating_sub(LISTED);
     if more > 0 {

@@ -1,16 +1,23 @@
-//! The visible effects on a page: when it first appears, and when its largest image is complete.
+//! The visible effects on a page: when it first appears, and when its largest image, or the image taken for it, is complete.
 
 use crate::bounds::{SEEN_LATER_MAX, largest_image};
 use crate::study::RunRecord;
 use crate::study::statistics::{Interval, hodges_lehmann, median};
 use corpus::Page;
 use qlog_tools::metrics;
+use qlog_tools::short_texts::shown;
 use serde::Serialize;
 
 /// A time that moves by less than this share of itself counts as unchanged.
 const AS_NOW: f64 = 0.01;
 
-/// A time of a page now and with a change, over pairs of loads.
+/// How importers begin an assumption about heroes.
+const ASSUMED_HEROES: &str = "heroes:";
+
+/// The longest path of an image.
+const PATH_CHARACTERS: usize = 60;
+
+/// `950 ms` or `1.20 s`.
 pub fn length_text(ms: f64) -> String {
     if ms.abs() < 1000.0 { format!("{ms:.0} ms") } else { format!("{:.2} s", ms / 1000.0) }
 }
@@ -33,6 +40,66 @@ pub struct Noticed {
     pub first_render: Option<Seen>,
     /// The rendering with the hero images, or the completion of the largest visible image if there is no hero; null without one.
     pub largest_image: Option<Seen>,
+    /// Why it is this image.
+    #[serde(skip)]
+    pub image: SeenImage,
+}
+
+/// Why an image counts as the largest that a visitor sees.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SeenImage {
+    /// The page states its heroes.
+    #[default]
+    Largest,
+    /// The page assumes its heroes, because its recording has no layout.
+    TakenForHero,
+    /// It has the most bytes, because no image is a hero.
+    MostBytes,
+}
+
+impl SeenImage {
+    fn of(page: &Page) -> Self {
+        let mut assumptions = page.source.assumptions.iter();
+        let is_assumed = assumptions.any(|it| it.starts_with(ASSUMED_HEROES));
+        match () {
+            () if !page.resources.iter().any(|it| it.hero) => Self::MostBytes,
+            () if is_assumed => Self::TakenForHero,
+            () => Self::Largest,
+        }
+    }
+
+    /// `its largest image`.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Largest => "its largest image",
+            Self::TakenForHero => "the image taken for its hero",
+            Self::MostBytes => "its image with the most bytes",
+        }
+    }
+
+    /// The same with the image's path, if it is not certain that it is the largest.
+    pub(super) fn named(self, page: &Page) -> String {
+        let heroes = page.resources.iter().filter(|it| it.hero).count();
+        let path = largest_image(page).map(|it| shown(&page.resources[it].url, PATH_CHARACTERS));
+        match (self, path) {
+            (Self::TakenForHero, _) if heroes > 1 => {
+                format!("the last of the {heroes} images taken for its heroes")
+            }
+            (Self::TakenForHero | Self::MostBytes, Some(path)) => {
+                format!("{}, {path},", self.words())
+            }
+            _ => self.words().to_owned(),
+        }
+    }
+
+    /// The heading of its times.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Largest => "largest image",
+            Self::TakenForHero => "image taken for hero",
+            Self::MostBytes => "image with most bytes",
+        }
+    }
 }
 
 impl Noticed {
@@ -47,6 +114,7 @@ impl Noticed {
         Self {
             first_render: Seen::of(present, changed, |run| metric(run, "first_render")),
             largest_image: Seen::of(present, changed, image_ms),
+            image: SeenImage::of(page),
         }
     }
 
@@ -63,7 +131,7 @@ impl Noticed {
         let is_late = |it: Option<Seen>| it.is_some_and(|it| it.is_late());
         match () {
             () if is_late(self.first_render) => Some("its first rendering"),
-            () if is_late(self.largest_image) => Some("its largest image"),
+            () if is_late(self.largest_image) => Some(self.image.words()),
             () => None,
         }
     }
@@ -123,6 +191,7 @@ impl Seen {
 mod tests {
     use super::*;
     use qlog_tools::metrics::BySet;
+    use schedulers::Kind;
 
     fn run(seed: u64, first_render_ms: f64, hero_render_ms: f64) -> RunRecord {
         let times = [("first_render", first_render_ms), ("hero_render", hero_render_ms)];
@@ -133,6 +202,22 @@ mod tests {
             metrics: metrics.into_iter().collect(),
             ..RunRecord::default()
         }
+    }
+
+    #[test]
+    fn an_image_that_is_only_taken_for_the_hero_is_named() {
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        let named = |page: &Page| SeenImage::of(page).named(page);
+        assert_eq!(named(&page), "its largest image");
+        let assumed = "heroes: without priorities, the first image of at least 20 kB that the document asks for";
+        page.source.assumptions.push(assumed.to_owned());
+        assert_eq!(named(&page), "the image taken for its hero, /hero.jpg,");
+        let image = page.resources.iter().position(|it| it.kind == Kind::Image && !it.hero);
+        page.resources[image.expect("another image")].hero = true;
+        assert_eq!(named(&page), "the last of the 2 images taken for its heroes");
+        page.resources.iter_mut().for_each(|it| it.hero = false);
+        page.resources.iter_mut().for_each(|it| it.above_fold = it.url == "/hero.jpg");
+        assert_eq!(named(&page), "its image with the most bytes, /hero.jpg,");
     }
 
     #[test]

@@ -1,16 +1,12 @@
 //! The answer in a few sentences: what to do, what was left out, and how certain it is.
 
 use super::by_resource::Gain;
+use super::others::Others;
 use super::seen::length_text;
-use super::words::doubt;
+use super::words::{doubt, listed};
 use super::{ByResource, Question, Verdict, WHAT_YOU_HAVE};
-use corpus::Page;
-use corpus::page::Party;
+use crate::export::Nothing;
 use serde::Serialize;
-use std::collections::BTreeSet;
-
-/// Hosts of others that are named.
-const NAMED: usize = 3;
 
 /// Key phrases of importers' and recorders' assumptions about missing responses.
 const LEFT_OUT: [&str; 3] = ["other hosts", "say their size", "could not be reached"];
@@ -29,6 +25,16 @@ pub struct SiteAnswer {
 }
 
 impl SiteAnswer {
+    /// Why an export of it has nothing to paste, if it has nothing.
+    pub(super) fn nothing(&self, found: &[ByResource]) -> Nothing {
+        match self.verdict {
+            Verdict::Unknown => Nothing::Unknown,
+            Verdict::Better if found.iter().any(|it| it.changes_server) => Nothing::OfServer,
+            Verdict::Better => Nothing::MadeUpHosts,
+            _ => Nothing::NoGain,
+        }
+    }
+
     /// The answer from the results for each page.
     pub fn of(question: &Question, found: &[ByResource]) -> Self {
         let better: Vec<&ByResource> = found.iter().filter(|it| it.is_better).collect();
@@ -47,13 +53,11 @@ impl SiteAnswer {
         } else if gains().any(|it| it.1.verdict != Verdict::Unknown) {
             (if is_unsure { Verdict::Unsure } else { Verdict::NothingBetter }, nothing(found))
         } else {
-            let sentence =
-                "Unknown: too few loads finished, or it is unknown what a visitor sees first.";
-            (Verdict::Unknown, sentence.to_owned())
+            (Verdict::Unknown, unknown(found))
         };
         let mut left_out: Vec<String> = Vec::new();
         for page in &question.pages() {
-            left_out.extend(others(page));
+            left_out.extend(Others::of(page).words());
             let mut said = page.source.assumptions.clone();
             said.retain(|it| LEFT_OUT.iter().any(|words| it.contains(words)));
             left_out.extend(said.iter().map(|it| format!("{}: {it}.", page.name)));
@@ -91,9 +95,15 @@ fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> 
     };
     let gains = better.iter().flat_map(|page| page.networks.iter().map(move |it| (*page, it)));
     let gain = best(gains).map_or(String::new(), |(page, gain)| {
-        let page = if found.len() == 1 { "it" } else { &page.page };
-        let seen = gain.moved().map_or(String::new(), |it| format!(", and {it}"));
-        format!(": on {}, {page} is {:.2} times as fast{seen}", gain.network, gain.ratio())
+        let name = if found.len() == 1 { "it" } else { &page.page };
+        let seen = gain.moved(page).map_or(String::new(), |it| format!(", and {it}"));
+        let condition = page.page().and_then(|it| Others::of(it).condition(page));
+        let condition = condition.map_or(String::new(), |it| format!(", {it}"));
+        format!(
+            ": on {}, {name} is {:.2} times as fast{seen}{condition}",
+            gain.network,
+            gain.ratio()
+        )
     });
     format!("{}{gain}.", capitalised(&what))
 }
@@ -102,20 +112,21 @@ fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> 
 fn harm(page: &ByResource, gain: &Gain) -> String {
     let slower = page.networks.iter().min_by(|one, other| one.ratio().total_cmp(&other.ratio()));
     let late = page.networks.iter().find_map(|it| it.noticed.too_late().zip(Some(&it.network)));
-    let but = match (late, slower) {
-        (Some((what, network)), _) => format!("but {what} would arrive later on {network}"),
-        (None, Some(_)) if !page.late.is_empty() => {
-            "but a visible image would arrive later".to_owned()
-        }
-        (None, Some(slower)) => format!(
+    let unknown = page.networks.iter().find(|it| it.verdict == Verdict::Unknown);
+    let but = match (late, unknown, slower) {
+        (Some((what, network)), ..) => format!("but {what} would arrive later on {network}"),
+        (None, ..) if !page.late.is_empty() => "but a visible image would arrive later".to_owned(),
+        (None, Some(unknown), _) => format!("but too few loads finished on {}", unknown.network),
+        (None, None, Some(slower)) => format!(
             "but {:.2} times as fast on {}, and a server does not know a visitor's network",
             slower.ratio(),
             slower.network
         ),
-        (None, None) => String::new(),
+        (None, None, None) => String::new(),
     };
     format!(
-        "Keep {WHAT_YOU_HAVE}: with other priorities, {} would be {:.2} times as fast on {}, {but}.",
+        "Keep {WHAT_YOU_HAVE}: {}, {} would be {:.2} times as fast on {}, {but}.",
+        page.change("other priorities"),
         page.page,
         gain.ratio(),
         gain.network
@@ -124,7 +135,8 @@ fn harm(page: &ByResource, gain: &Gain) -> String {
 
 fn unsure(page: &ByResource, gain: &Gain) -> String {
     format!(
-        "Keep {WHAT_YOU_HAVE} for now: with other priorities, {} may be {:.2} times as fast on {}, which is uncertain.{}",
+        "Keep {WHAT_YOU_HAVE} for now: {}, {} may be {:.2} times as fast on {}, which is uncertain.{}",
+        page.change("other priorities"),
         page.page,
         gain.ratio(),
         gain.network,
@@ -133,61 +145,55 @@ fn unsure(page: &ByResource, gain: &Gain) -> String {
 }
 
 fn nothing(found: &[ByResource]) -> String {
-    let pages = match found {
-        [one] => one.page.clone(),
-        several => format!("the {} pages", several.len()),
+    let mut known: Vec<&ByResource> = found.iter().collect();
+    known.retain(|it| it.is_known());
+    let pages = match (found, known.len()) {
+        ([one], _) => one.page.clone(),
+        (several, known) if known < several.len() => {
+            format!("{known} of {} pages", several.len())
+        }
+        (several, _) => format!("the {} pages", several.len()),
     };
+    if found.iter().any(|it| it.changes_server) {
+        return format!("Keep {WHAT_YOU_HAVE}: RFC 9218 does not make {pages} faster.");
+    }
     format!(
         "Keep {WHAT_YOU_HAVE}: no response of {pages} gains from a priority other than the browser's."
     )
 }
 
+/// Why nothing is known, and what to do.
+fn unknown(found: &[ByResource]) -> String {
+    for (page, gain) in found.iter().flat_map(|page| page.networks.iter().map(move |it| (page, it)))
+    {
+        if let Some(problem) = &gain.problem {
+            return format!(
+                "Unknown: too few loads finished. The first that failed, of {} on {}: {problem}. Correct what it names, or leave it out of \
+                 the page, or name another network, and search again.",
+                page.page, gain.network
+            );
+        }
+    }
+    "Unknown: no load has a value. Name a page with bytes above the fold, or another --metric."
+        .to_owned()
+}
+
 /// The pages assumed to be like a loaded one.
 fn alike(found: &ByResource) -> Option<String> {
     let count = found.alike.len();
-    let named = found.alike.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    let more = more(count);
+    let named = listed(found.alike.iter().map(String::as_str));
     (count > 0).then(|| {
         format!(
-            "{}: {count} pages with its template were not loaded: {named}{more}. Resources that only they name have no priority.",
+            "{}: {count} pages with its template were not loaded: {named}. Resources that only they name have no priority.",
             found.page
         )
     })
 }
 
-fn more(count: usize) -> String {
-    match count.saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    }
-}
-
-/// The share that other parties' servers send.
-fn others(page: &Page) -> Option<String> {
-    let is_other = |it: &&corpus::PageResource| page.origins[it.origin].party == Party::Third;
-    let others: Vec<&corpus::PageResource> = page.resources.iter().filter(is_other).collect();
-    let bytes = |all: &mut dyn Iterator<Item = &corpus::PageResource>| -> u64 {
-        all.map(|it| it.bytes).sum()
-    };
-    let of_others = bytes(&mut others.iter().copied());
-    let share = of_others as f64 / bytes(&mut page.resources.iter()).max(1) as f64;
-    let hosts: BTreeSet<&str> = others.iter().map(|it| page.host(it.id)).collect();
-    let named = hosts.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    let more = more(hosts.len());
-    (!others.is_empty()).then(|| {
-        format!(
-            "{}: {} of {} responses ({:.0} % of the bytes) come from other hosts, whose servers determine their order: {named}{more}.",
-            page.name,
-            others.len(),
-            page.resources.len(),
-            100.0 * share
-        )
-    })
-}
-
 fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> String {
-    let pairs = found.iter().flat_map(|it| &it.networks).map(|it| it.judgement.pairs).min();
-    let pairs = pairs.unwrap_or_default();
+    let gains = || found.iter().flat_map(|it| &it.networks);
+    let known = gains().filter(|it| it.verdict != Verdict::Unknown);
+    let pairs = known.map(|it| it.judgement.pairs).min().unwrap_or_default();
     let own = question.pages();
     let of_page = |name: &str| question.pages.iter().filter(|it| it.name == name).count();
     let recordings = match own.iter().map(|it| of_page(&it.name)).min() {
@@ -196,24 +202,30 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         }
         _ => "an imitated recording of another day".to_owned(),
     };
-    let tried = found.iter().any(|it| !it.resources.is_empty());
+    let tried = found.iter().any(|it| it.changes_server || !it.resources.is_empty());
     let how = match verdict {
         Verdict::Unsure => {
-            format!(
-                "Unsure: {pairs} pairs of loads or more do not all agree, each of {recordings}."
-            )
+            format!("{pairs} pairs of loads or more do not all agree, each of {recordings}")
         }
         _ if tried || verdict == Verdict::Better => {
-            format!("Sure: {pairs} pairs of loads or more show it, each of {recordings}.")
+            format!("{pairs} pairs of loads or more show it, each of {recordings}")
         }
-        _ => "Sure: the search gave one response after another a priority, and none gains 1 %."
-            .to_owned(),
+        _ => "the search gave one response after another a priority, and none gains 1 %".to_owned(),
     };
-    let unfinished: usize = found.iter().flat_map(|it| &it.networks).map(|it| it.unfinished).sum();
-    let unfinished = match unfinished {
+    let pages = found.iter().filter(|it| it.is_better || verdict != Verdict::Better);
+    let mut pages = pages.filter_map(ByResource::page);
+    let how = match pages.find_map(|it| Others::of(it).doubt()) {
+        _ if verdict == Verdict::Unknown => "Nothing is known.".to_owned(),
+        _ if verdict == Verdict::Unsure => format!("Unsure: {how}."),
+        Some(doubt) => format!("Unsure: {doubt}. {}.", capitalised(&how)),
+        None => format!("Sure: {how}."),
+    };
+    let problem = gains().find_map(|it| it.problem.as_ref());
+    let problem = problem.map_or(String::new(), |it| format!(" The first failed: {it}."));
+    let unfinished = match gains().map(|it| it.unfinished).sum::<usize>() {
         0 => String::new(),
-        1 => " 1 load did not finish.".to_owned(),
-        several => format!(" {several} loads did not finish."),
+        1 => format!(" 1 load did not finish.{problem}"),
+        several => format!(" {several} loads did not finish.{problem}"),
     };
     format!(
         "{how}{unfinished} {} is assumed to be {}. Loads are played back, not made by a browser.",
@@ -227,7 +239,7 @@ impl Gain {
     pub(super) fn line(&self, page: &str) -> String {
         let seen = [
             ("first render", self.noticed.first_render),
-            ("largest image", self.noticed.largest_image),
+            (self.noticed.image.heading(), self.noticed.largest_image),
         ];
         let mut parts: Vec<String> = Vec::new();
         for (what, seen) in seen {
@@ -251,10 +263,12 @@ impl Gain {
     }
 
     /// The parts that a visitor sees earlier, in words.
-    fn moved(&self) -> Option<String> {
+    fn moved(&self, page: &ByResource) -> Option<String> {
+        let image = self.noticed.image;
+        let image = page.page().map_or_else(|| image.words().to_owned(), |it| image.named(it));
         let seen = [
-            ("its largest image", self.noticed.largest_image),
-            ("its first rendering", self.noticed.first_render),
+            (image, self.noticed.largest_image),
+            ("its first rendering".to_owned(), self.noticed.first_render),
         ];
         let (what, seen) = seen.into_iter().find_map(|(what, seen)| Some((what, seen?)))?;
         let is_earlier = seen.later_ms < 0.0 && !seen.is_as_now();
@@ -308,6 +322,101 @@ mod tests {
              it is 1.25 times as fast, and its largest image comes 2.98 s earlier."
         );
         assert_eq!(seen.change_text(), "2.95 to 3.02 s earlier");
+    }
+
+    /// The same at a page of which another host sends all but the document.
+    fn at_another_host(mut found: ByResource) -> ByResource {
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        let mut other = page.origins[0].clone();
+        "cdn.other.net".clone_into(&mut other.host);
+        other.party = corpus::page::Party::Third;
+        let place = page.origins.len();
+        page.origins.push(other);
+        page.resources[1..].iter_mut().for_each(|it| it.origin = place);
+        page.resources[0].bytes = 0;
+        found.of = Some(std::sync::Arc::new(page));
+        found
+    }
+
+    #[test]
+    fn a_gain_that_the_owners_server_cannot_bring_alone_has_its_condition_and_is_not_sure() {
+        let mut page = at_another_host(home(&[("3g", 1.28, [1.2, 1.3])]));
+        page.resources.clear();
+        let answer = answered("nginx", vec![page]);
+        assert_eq!(
+            answer.sentence,
+            "Send home by RFC 9218, as utmost serve and h2o do, and not as nginx does: on 3g, it is 1.28 times as fast, but only if the \
+             server of cdn.other.net, which sends 100 % of the bytes, does the same."
+        );
+        let certainty = "Unsure: other hosts send 100 % of the bytes of davies-meenan, and in these loads one server sends all of them. 9 \
+                         pairs of loads or more show it, each of an imitated recording of another day.";
+        assert!(answer.certainty.starts_with(certainty), "{}", answer.certainty);
+    }
+
+    /// A network on which no load finished.
+    fn failed(network: &str) -> Gain {
+        Gain {
+            judgement: super::super::answer::JudgedCandidate::default(),
+            verdict: Verdict::Unknown,
+            unfinished: 6,
+            problem: Some("/a<b>.png: status 400, the page says 200".to_owned()),
+            ..Gain::judged(network, 1.0, [1.0, 1.0])
+        }
+    }
+
+    #[test]
+    fn where_loads_fail_the_first_cause_is_named_and_nothing_is_sure() {
+        let page = || ByResource::with_gains("home", vec![failed("3g")]);
+        let answer = answered("rfc9218", vec![page()]);
+        assert_eq!(answer.verdict, Verdict::Unknown);
+        assert_eq!(
+            answer.sentence,
+            "Unknown: too few loads finished. The first that failed, of home on 3g: /a<b>.png: status 400, the page says 200. Correct what \
+             it names, or leave it out of the page, or name another network, and search again."
+        );
+        let certainty = "Nothing is known. 6 loads did not finish. The first failed: /a<b>.png: status 400, the page says 200.";
+        assert!(answer.certainty.starts_with(certainty), "{}", answer.certainty);
+        let other = ByResource { page: "shop".to_owned(), ..home(&[("3g", 1.25, [1.2, 1.3])]) };
+        let certainty = answered("rfc9218", vec![page(), other]).certainty;
+        assert!(certainty.starts_with("Sure: 9 pairs of loads or more show it"), "{certainty}");
+    }
+
+    #[test]
+    fn a_gain_does_not_count_where_another_network_is_unknown() {
+        let page = ByResource::with_gains(
+            "home",
+            vec![Gain::judged("cable", 1.25, [1.2, 1.3]), failed("3g")],
+        );
+        assert_eq!(
+            answered("rfc9218", vec![page]).sentence,
+            "Keep what you have: with other priorities, home would be 1.25 times as fast on cable, but too few loads finished on 3g."
+        );
+    }
+
+    #[test]
+    fn what_another_server_gains_and_loses_without_a_new_priority_is_laid_to_that_server() {
+        let mut page = home(&[("cable", 1.24, [1.2, 1.3]), ("3g", 0.95, [0.94, 0.96])]);
+        page.resources.clear();
+        let answer = answered("nginx", vec![page]);
+        assert_eq!(
+            answer.sentence,
+            "Keep what you have: sent by RFC 9218 as browsers ask, home would be 1.24 times as fast on cable, but 0.95 times as fast on 3g, \
+             and a server does not know a visitor's network."
+        );
+        assert!(answer.certainty.starts_with("Sure: 9 pairs of loads or more show it"));
+    }
+
+    #[test]
+    fn a_gain_without_a_new_priority_leaves_an_export_nothing_to_paste() {
+        let nothing = |server: &str, gain: (f64, [f64; 2])| {
+            let mut page = home(&[("3g", gain.0, gain.1)]);
+            page.resources.clear();
+            page.changes_server = server == "nginx";
+            let pages = [page.clone()];
+            answered(server, vec![page]).nothing(&pages)
+        };
+        assert_eq!(nothing("nginx", (1.25, [1.2, 1.3])), Nothing::OfServer);
+        assert_eq!(nothing("rfc9218", (1.0, [0.99, 1.01])), Nothing::NoGain);
     }
 
     #[test]

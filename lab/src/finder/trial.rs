@@ -160,10 +160,14 @@ impl Trial {
         judged(&self.ratios(candidate, &self.judging()))
     }
 
-    /// How many times better than the reference a candidate is, or the present order (`None`), in the first batch.
+    /// How many times better than the reference a candidate is, or the present order (`None`), over pairs of the loads of its index;
+    /// `None` if the reference was not loaded with those seeds.
     pub fn speedup(&self, candidate: Option<usize>) -> Option<f64> {
         let reference = &self.candidates[self.reference?];
-        let ratios = ratios_of(reference, self.indices(candidate), &self.choosing());
+        let judging = self.judging();
+        let seeds =
+            if self.loads_of(candidate) > judging.start { judging } else { self.choosing() };
+        let ratios = ratios_of(reference, self.indices(candidate), &seeds);
         Some(Ratio::of(&ratios, true)?.middle)
     }
 
@@ -327,13 +331,16 @@ mod tests {
         let all = |value: f64| vec![Some(value); BATCH];
         trial.add(&all(100.0), &[all(60.0), all(50.0)]);
         assert_eq!((trial.leader(), trial.judgement(1)), (Some(1), None));
+        assert_eq!((trial.speedup(None), trial.speedup(Some(1))), (Some(0.6), Some(1.2)));
         trial.add(&all(100.0), &[Indices::new(), all(125.0)]);
         let judged = trial.judgement(1).expect("three pairs");
         assert_eq!((trial.leader(), judged.ratio, judged.pairs), (Some(1), 0.8, 3));
         assert_eq!((trial.index(Some(1)), trial.index(None)), (Some(125.0), Some(100.0)));
         // Of the first batch, as the other candidate has no other loads.
         assert_eq!((trial.index(Some(0)), trial.judgement(0)), (Some(60.0), None));
-        assert_eq!((trial.speedup(None), trial.speedup(Some(1))), (Some(0.6), Some(1.2)));
+        // The reference has no later loads, and the others' indices are of these.
+        let speedups = [None, Some(0), Some(1)].map(|it| trial.speedup(it));
+        assert_eq!(speedups, [None, Some(1.0), None]);
     }
 
     #[test]

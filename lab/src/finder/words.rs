@@ -10,6 +10,19 @@ use std::collections::BTreeSet;
 /// How the present order is called.
 pub const WHAT_YOU_HAVE: &str = "what you have";
 
+/// Names of a list that are printed.
+const NAMED: usize = 3;
+
+/// `a, b, c and 2 more`.
+pub(super) fn listed<'a>(all: impl IntoIterator<Item = &'a str>) -> String {
+    let all: Vec<&str> = all.into_iter().collect();
+    let named = all.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
 /// The verdict on a page on a network; `tests`: the number of tests in the answer.
 pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String {
     let PageAnswer { page, network, candidate, .. } = answer;
@@ -24,7 +37,7 @@ pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String 
         "Over all resources".to_owned()
     };
     let evidence = evidence(&answer.judgement);
-    let gain = format!("{ratio:.3} times as fast as {WHAT_YOU_HAVE} ({evidence}).");
+    let gain = format!("{ratio:.2} times as fast as {WHAT_YOU_HAVE} ({evidence}).");
     let words = match answer.verdict {
         Verdict::Better => format!("{candidate} is better. {place}, it is {gain}"),
         Verdict::Unsure => {
@@ -32,7 +45,7 @@ pub(super) fn of_page(answer: &PageAnswer, goal: &Goal, tests: usize) -> String 
             format!("unsure. {place}, {candidate} is {gain}{doubt}")
         }
         _ => format!(
-            "nothing is better than {WHAT_YOU_HAVE}. {place}, the best other order, {candidate}, is {ratio:.3} times as fast \
+            "nothing is better than {WHAT_YOU_HAVE}. {place}, the best other order, {candidate}, is {ratio:.2} times as fast \
              ({evidence}).{}",
             but(&answer.judgement, tests)
         ),
@@ -60,13 +73,13 @@ fn inexact(answer: &PageAnswer) -> String {
     }
 }
 
-/// `95 % interval 1.120 to 1.180, 9 pairs of loads`.
+/// `95 % interval 1.12 to 1.18, 9 pairs of loads`.
 pub(super) fn evidence(judged: &JudgedCandidate) -> String {
     let pairs = judged.pairs;
     match judged.interval {
         None => format!("{pairs} pairs of loads, too few for an interval"),
         Some(_) if judged.wilcoxon_p.is_none() => format!("the same in all {pairs} pairs of loads"),
-        Some([low, high]) => format!("95 % interval {low:.3} to {high:.3}, {pairs} pairs of loads"),
+        Some([low, high]) => format!("95 % interval {low:.2} to {high:.2}, {pairs} pairs of loads"),
     }
 }
 
@@ -118,9 +131,9 @@ pub(super) fn of_robust(choice: &RobustChoice, is_bounded: bool, is_beaten: bool
     }
     let there = match (choice.speedup_present, choice.interval) {
         (Some(ratio), Some([low, high])) if low < high => format!(
-            "; there it is {ratio:.3} times as fast as {WHAT_YOU_HAVE} (95 % interval {low:.3} to {high:.3})"
+            "; there it is {ratio:.2} times as fast as {WHAT_YOU_HAVE} (95 % interval {low:.2} to {high:.2})"
         ),
-        (Some(ratio), _) => format!("; there it is {ratio:.3} times as fast as {WHAT_YOU_HAVE}"),
+        (Some(ratio), _) => format!("; there it is {ratio:.2} times as fast as {WHAT_YOU_HAVE}"),
         (None, _) => String::new(),
     };
     let present = choice.present_worst_regret;
@@ -163,8 +176,8 @@ mod tests {
     #[test]
     fn a_better_order_is_named_with_its_interval() {
         let found = answer(Verdict::Better, 1.25, Some([1.2, 1.3]), Some(0.004));
-        let words = "home on 3g: srpt is better. Over all resources, it is 1.250 times as fast as what you have (95 % \
-                     interval 1.200 to 1.300, 9 pairs of loads).";
+        let words = "home on 3g: srpt is better. Over all resources, it is 1.25 times as fast as what you have (95 % \
+                     interval 1.20 to 1.30, 9 pairs of loads).";
         assert_eq!(of_page(&found, &Goal::byte_index(), 1), words);
         let certain = answer(Verdict::Better, 1.25, Some([1.25, 1.25]), None);
         assert!(
@@ -180,7 +193,7 @@ mod tests {
         };
         assert_eq!(
             words(1.02, [0.99, 1.05], Some(0.2)),
-            "home on 3g: unsure. Over all resources, srpt is 1.020 times as fast as what you have (95 % interval 0.990 to 1.050, 9 \
+            "home on 3g: unsure. Over all resources, srpt is 1.02 times as fast as what you have (95 % interval 0.99 to 1.05, 9 \
              pairs of loads). Another recording of the page, or chance, would reverse that."
         );
         let why = words(1.1, [1.02, 1.2], Some(0.3));
@@ -254,8 +267,8 @@ mod tests {
         };
         assert_eq!(
             of_robust(&choice, true, true),
-            "One order for all: srpt. At worst its index is 1.50 times the lower bound (home on 3g); there it is 1.100 times \
-             as fast as what you have (95 % interval 1.050 to 1.150). With what you have, it is 1.80 times at worst."
+            "One order for all: srpt. At worst its index is 1.50 times the lower bound (home on 3g); there it is 1.10 times \
+             as fast as what you have (95 % interval 1.05 to 1.15). With what you have, it is 1.80 times at worst."
         );
         let kept = RobustChoice { is_present: true, ..choice };
         assert_eq!(

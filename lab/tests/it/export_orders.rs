@@ -28,6 +28,7 @@ const LOADS: usize = 5;
 fn urgent() -> Advice {
     let line = Line {
         host: HOST.to_owned(),
+        is_at_other_host: false,
         path: LATE.to_owned(),
         resource: Resource { kind: Kind::Image, ..Resource::default() },
         script: None,

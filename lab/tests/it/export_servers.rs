@@ -207,6 +207,7 @@ fn advice_for(page: &Page) -> Advice {
         let id = page.resources.iter().position(|it| it.url == path).expect("a resource");
         Line {
             host: host.clone(),
+            is_at_other_host: false,
             path: path.to_owned(),
             resource: page.resources[id].for_scheduler(),
             script: page.resources[id].script,
@@ -234,6 +235,7 @@ fn advice_for(page: &Page) -> Advice {
                 "</v/fa-all.js>; rel=preload; as=script".to_owned(),
             ],
         }],
+        ..Advice::default()
     }
 }
 

@@ -4,13 +4,14 @@
 
 use corpus::page::Script;
 use gateway::Config;
-use lab::export::{Advice, Document, Line, NamedBy, SERVERS, Server, of_policy};
+use lab::export::{Advice, Document, Line, NamedBy, Nothing, SERVERS, Server, of_policy};
 use schedulers::{Kind, Priority, Resource};
 use std::path::Path;
 
 fn line(path: &str, kind: Kind, (urgency, incremental): (u8, bool), later_ms: f64) -> Line {
     Line {
         host: "shop.example".to_owned(),
+        is_at_other_host: false,
         path: path.to_owned(),
         resource: Resource { kind, ..Resource::default() },
         script: None,
@@ -44,6 +45,7 @@ pub(crate) fn advice() -> Advice {
             links: vec![preload("/font.woff2", "font") + "; crossorigin"],
             early_hints: vec![preload("/top.css", "style")],
         }],
+        ..Advice::default()
     }
 }
 
@@ -88,6 +90,19 @@ fn an_element_keeps_how_its_script_is_run() {
 }
 
 #[test]
+fn an_element_names_another_host_by_its_whole_url() {
+    let other = Line {
+        host: "cdn.other.net".to_owned(),
+        is_at_other_host: true,
+        ..line("/images/a.jpg", Kind::Image, (0, false), -1.0)
+    };
+    assert_eq!(
+        elements(vec![other]),
+        ["<img src=\"https://cdn.other.net/images/a.jpg\" fetchpriority=\"high\">"]
+    );
+}
+
+#[test]
 fn what_a_style_sheet_names_has_no_element_but_a_preload_that_says_so() {
     let background = |urgency| Line {
         named_by: NamedBy::Stylesheet("/css/all.css".to_owned()),
@@ -111,6 +126,28 @@ fn where_nothing_gains_an_export_is_a_comment() {
         assert!(text.lines().all(|it| it.starts_with('#')), "{text}");
         assert!(text.ends_with("so there is nothing to paste.\n"), "{text}");
     }
+}
+
+#[test]
+fn an_export_without_lines_says_why() {
+    let end = |advice: &Advice| {
+        let text = named("nginx").export(advice);
+        let end = text.split("# Checked with nginx").nth(1).expect("a head").to_owned();
+        end.split_once('\n').expect("lines").1.replace("\n# ", " ")
+    };
+    let without = |nothing| end(&Advice { nothing, ..Advice::default() });
+    assert_eq!(without(Nothing::Unknown), "# Nothing is known, so there is nothing to paste.\n");
+    assert_eq!(
+        without(Nothing::OfServer),
+        "# The gain is of a server that sends by priority (RFC 9218) as browsers ask, and needs no other line, so there is nothing to \
+         paste.\n"
+    );
+    let quoted = line("/a\"b.css", Kind::Css, (1, false), -3.0);
+    assert_eq!(
+        end(&Advice { lines: vec![quoted], ..Advice::default() }),
+        "# Left out: /a\\\"b.css, because its path needs quoting. No line that gains can be written for this server, so there is nothing \
+         to paste.\n"
+    );
 }
 
 #[test]

@@ -103,9 +103,9 @@ impl Compared {
             "| page | network | beside the baseline | 95 % interval | |\n|---|---|---|---|---|\n";
         let rows = self.changes.iter().zip(&self.failures).map(|(change, failure)| {
             let [page, network] = [&change.page, &change.network].map(|it| it.replace('|', "\\|"));
-            let ratio = output::number(change.judgement.ratio, 3);
+            let ratio = output::number(change.judgement.ratio, 2);
             let interval = change.judgement.interval;
-            let interval = interval.map(|[low, high]| format!("{low:.3} to {high:.3}"));
+            let interval = interval.map(|[low, high]| format!("{low:.2} to {high:.2}"));
             let interval = interval.as_deref().unwrap_or("-");
             let failure = failure.as_deref().unwrap_or("ok");
             format!("| {page} | {network} | {ratio} | {interval} | {failure} |\n")

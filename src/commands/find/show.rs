@@ -101,7 +101,8 @@ fn times(document: &Document<'_>) -> Result<(), Failure> {
         } else {
             output::line("")?;
         }
-        let header = ["network", "first render", "largest image", "ratio"];
+        let image = page.networks.first().map(|it| it.noticed.image).unwrap_or_default();
+        let header = ["network", "first render", image.heading(), "ratio"];
         let mut rows = Vec::new();
         for gain in &page.networks {
             let mut row = vec![gain.network.clone()];
@@ -208,14 +209,14 @@ fn ranking(answer: &PageAnswer, metric: &Metric) -> Result<(), Failure> {
 
 fn row(order: &RankedOrder) -> Vec<String> {
     let name = if order.is_present { WHAT_YOU_HAVE } else { &order.scheme };
-    let interval = order.interval.map(|[low, high]| format!("{low:.3} to {high:.3}"));
+    let interval = order.interval.map(|[low, high]| format!("{low:.2} to {high:.2}"));
     vec![
         name.to_owned(),
         number(order.index.ms(), 1),
-        number(order.speedup_rr, 3),
-        number(order.speedup_present, 3),
+        number(order.speedup_rr, 2),
+        number(order.speedup_present, 2),
         interval.unwrap_or_else(|| "-".to_owned()),
-        number(order.regret, 3),
+        number(order.regret, 2),
         order.loads.to_string(),
     ]
 }
