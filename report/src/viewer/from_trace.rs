@@ -117,7 +117,7 @@ fn beside(trace: &Trace, start_us: u64, duration_us: u64) -> Option<Box<Recordin
     let mut frames = frames(&beside, &places, start_us);
     deliver(&mut streams, &mut frames, &beside, None);
     let is_server = beside.vantage == Vantage::Server;
-    let causes = causes(beside.vantage);
+    let causes = causes(beside.vantage, false);
     Some(Box::new(Recording {
         name: name(trace),
         is_server,
