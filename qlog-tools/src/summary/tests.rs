@@ -7,7 +7,7 @@ use crate::pairing::pairs;
 use crate::reader::{ReadOptions, read_file_traces, read_traces};
 use crate::trace::Detail;
 
-/// Of `/a`, on stream 0.
+/// A request for `/a`, on stream 0.
 const REQUEST: &str = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;
 
 /// The log of one side, written line by line.

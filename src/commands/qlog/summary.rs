@@ -42,14 +42,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-/// What moved between two runs of a page, which connections of one file are not.
+/// The differences between two runs of a page. Connections of one file are not such runs.
 fn compared(runs: [&Ends<'_>; 2], summaries: [&Summary; 2]) -> Vec<String> {
     let logs = logs_of_one_side(runs).filter(|[first, other]| first.file != other.file);
     let Some(logs) = logs else { return Vec::new() };
     if runs[0].server.is_some() == runs[1].server.is_some() {
         return moved(logs, summaries);
     }
-    // Of one run, only these logs are there.
+    // One of the runs has only this log.
     let [first, other] = logs.map(|log| Summary::of(&Ends { log, server: None }, None));
     moved(logs, [&first, &other])
 }
