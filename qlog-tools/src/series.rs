@@ -29,7 +29,6 @@ pub struct Series {
     pub detail: Detail,
     /// The data that the log lacks, if there are no rows.
     lacks: fn(&Trace) -> Option<&'static str>,
-    /// Gives the rows away, in order.
     write: fn(&Source<'_>, &mut Rows<'_>) -> io::Result<()>,
 }
 
@@ -42,17 +41,18 @@ pub struct Column {
     pub about: &'static str,
 }
 
+const fn column(name: &'static str, about: &'static str) -> Column {
+    Column { name, about }
+}
+
 /// The first columns of every row.
 pub const FIRST_COLUMNS: [Column; 3] = [
-    Column { name: "log", about: "the file, or the name that it was given" },
-    Column {
-        name: "side",
-        about: "the side that wrote the log: `client`, `server`, `network`, `unknown`",
-    },
-    Column {
-        name: "shift_ms",
-        about: "what to add to the times of the row to convert them to the client's clock; 0 without the log of the other end",
-    },
+    column("log", "the file, or the name that it was given"),
+    column("side", "the side that wrote the log: `client`, `server`, `network`, `unknown`"),
+    column(
+        "shift_ms",
+        "what to add to the times of the row to convert them to the client's clock; 0 without the log of the other end",
+    ),
 ];
 
 /// All series, in the order of the report.
@@ -121,9 +121,9 @@ impl Series {
                 _ => 0,
             };
             let first = [
-                Cell::text(&trace.timeline.name),
-                Cell::text(trace.vantage.name()),
-                Cell::Signed { us: shift },
+                Cell::Text(&trace.timeline.name),
+                Cell::Text(trace.vantage.name()),
+                Cell::Signed(shift),
             ];
             (self.write)(&source, &mut |cells: &[Cell<'_>]| {
                 rows(&first.iter().chain(cells).copied().collect::<Vec<Cell<'_>>>())
