@@ -147,33 +147,6 @@ impl Restraints {
             (by, us as f64 / 1000.0)
         })
     }
-
-    /// The share of time in which `other`, for the same log, agrees; 1 if there is no time.
-    pub fn agreement(&self, other: &Self) -> f64 {
-        let (mut same_us, mut all_us) = (0_u64, 0_u64);
-        self.both(other, |us, one, another| {
-            all_us += us;
-            same_us += if one == another { us } else { 0 };
-        });
-        if all_us == 0 { 1.0 } else { same_us as f64 / all_us as f64 }
-    }
-
-    /// Calls `seen` with each number of microseconds in which this has one restraint and `other` another.
-    pub fn both(&self, other: &Self, mut seen: impl FnMut(u64, Restraint, Restraint)) {
-        let mut others = other.spans.iter().peekable();
-        for span in &self.spans {
-            while let Some(it) = others.peek() {
-                let common = it.to_us.min(span.to_us).saturating_sub(it.from_us.max(span.from_us));
-                if common > 0 {
-                    seen(common, span.by, it.by);
-                }
-                if it.to_us > span.to_us {
-                    break;
-                }
-                others.next();
-            }
-        }
-    }
 }
 
 impl Span {

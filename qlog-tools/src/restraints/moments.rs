@@ -4,32 +4,55 @@ use crate::packet::{PacketEvent, Space};
 use crate::trace::{SchedulerCall, Trace};
 use schedulers::{Call, StreamId};
 
-/// Something that changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Moment {
     /// The handshake was complete.
     Established,
     /// Bytes of a stream were sent, up to this offset.
-    Frame { stream: u64, end: u64, bytes: u64 },
+    Frame {
+        stream: u64,
+        end: u64,
+        bytes: u64,
+    },
     /// A packet was sent of which only the size is known.
-    Packet { bytes: u64 },
+    Packet {
+        bytes: u64,
+    },
     /// `in_flight_bytes`, if the log does not state it.
-    InFlight { bytes: u64 },
+    InFlight {
+        bytes: u64,
+    },
     /// The congestion window, the bytes in flight and the round-trip time, as far as an event states
     /// them.
-    Sample { place: usize },
+    Sample {
+        place: usize,
+    },
     /// The connection's limit.
-    Limit { bytes: u64 },
-    /// A stream's limit.
-    StreamLimit { stream: u64, bytes: u64 },
+    Limit {
+        bytes: u64,
+    },
+    StreamLimit {
+        stream: u64,
+        bytes: u64,
+    },
     /// The application wrote up to this offset.
-    Written { stream: u64, end: u64 },
-    /// A request arrived.
-    Requested { stream: u64 },
+    Written {
+        stream: u64,
+        end: u64,
+    },
+    Requested {
+        stream: u64,
+    },
     /// The scheduler learned that a stream has bytes, or none.
-    Ready { stream: u64, is_ready: bool },
+    Ready {
+        stream: u64,
+        is_ready: bool,
+    },
     /// Bytes were charged to a stream.
-    Charged { stream: u64, bytes: u64 },
+    Charged {
+        stream: u64,
+        bytes: u64,
+    },
     /// Lost bytes wait for retransmission.
     Lost,
     /// They were sent again.

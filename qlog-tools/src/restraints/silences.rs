@@ -117,7 +117,6 @@ fn us(ms: f64) -> u64 {
     to_u64((ms * 1000.0).round())
 }
 
-/// When bytes were retransmitted.
 fn sent_again_us(trace: &Trace) -> Vec<u64> {
     let mut farthest = BTreeMap::<u64, u64>::new();
     let frames = trace.timeline.frames.iter().filter(|it| it.bytes > 0);

@@ -23,7 +23,6 @@ pub(super) struct Streams<'a> {
     pub(super) left_bytes: u64,
 }
 
-/// One of them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stream {
     /// How far it was sent.
@@ -53,7 +52,6 @@ impl<'a> Streams<'a> {
         Self { trace, has_calls, all, free, limited, written, sent_bytes, frame_bytes, left_bytes }
     }
 
-    /// Whether a stream has bytes to send.
     pub(super) fn has_bytes(&self) -> bool {
         !self.free.is_empty() || !self.limited.is_empty()
     }
