@@ -11,7 +11,6 @@ use crate::varint::{put, take};
 #[derive(Debug, Clone, Default)]
 pub struct EventList {
     names: Vec<String>,
-    /// The kinds of frames other than STREAM and ACK.
     kinds: Vec<String>,
     rows: Vec<Row>,
     /// The frames of all packets, one after another, encoded as numbers.
@@ -43,11 +42,14 @@ impl Row {
     }
 }
 
-/// The subject of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowAbout {
+/// The subject of an event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum About<Frames = Vec<FrameContent>> {
     /// Neither a stream nor a packet.
+    #[default]
     Connection,
+    /// A value that is measured repeatedly: window, round-trip time.
+    Metrics,
     /// The stream with this ID.
     Stream(u64),
     /// A packet.
@@ -60,35 +62,13 @@ pub enum RowAbout {
         number: Option<u64>,
         /// Its bytes; 0 if not logged.
         bytes: u32,
-        /// The number of the list's frames that belong to it.
-        frames: u32,
+        /// Its frames.
+        frames: Frames,
     },
 }
 
-/// The subject of an event.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum About {
-    /// Neither a stream nor a packet.
-    #[default]
-    Connection,
-    /// A value that is measured repeatedly: window, round-trip time.
-    Metrics,
-    /// A stream.
-    Stream(u64),
-    /// A packet.
-    Packet {
-        /// The event that happened to it.
-        event: PacketEvent,
-        /// Its packet number space.
-        space: Space,
-        /// Its number, when logged.
-        number: Option<u64>,
-        /// Its length; 0 if not logged.
-        bytes: u32,
-        /// Its frames.
-        frames: Vec<FrameContent>,
-    },
-}
+/// The subject of a row: of a packet's frames, it has the number of those in the list that belong to it.
+pub type RowAbout = About<u32>;
 
 /// A frame in a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,7 +114,8 @@ impl EventList {
         let text_bytes = self.keep(text, is_frequent);
         let name = place_of(&mut self.names, name, EVENT_NAMES);
         let about = match about {
-            About::Connection | About::Metrics => RowAbout::Connection,
+            About::Connection => RowAbout::Connection,
+            About::Metrics => RowAbout::Metrics,
             About::Stream(stream) => RowAbout::Stream(*stream),
             About::Packet { event, space, number, bytes, frames } => {
                 for frame in frames {

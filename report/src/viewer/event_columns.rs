@@ -24,7 +24,6 @@ pub struct EventColumns {
     pub events: usize,
     /// How many packets they are about.
     pub packets: usize,
-    /// The columns.
     columns: serde_json::Value,
 }
 
@@ -86,14 +85,14 @@ fn packet(row: &Row) -> Option<PacketOf> {
         RowAbout::Packet { event, space, number, bytes, frames } => {
             Some(PacketOf { event, space, number, bytes, frames })
         }
-        RowAbout::Connection | RowAbout::Stream(_) => None,
+        RowAbout::Connection | RowAbout::Metrics | RowAbout::Stream(_) => None,
     }
 }
 
 /// 0: something else, 1: a packet was sent, 2: received, 3: lost, 4: concerns a stream.
 fn what(row: &Row) -> u64 {
     match row.about {
-        RowAbout::Connection => 0,
+        RowAbout::Connection | RowAbout::Metrics => 0,
         RowAbout::Packet { event: PacketEvent::Sent, .. } => 1,
         RowAbout::Packet { event: PacketEvent::Received, .. } => 2,
         RowAbout::Packet { event: PacketEvent::Lost | PacketEvent::Acknowledged, .. } => 3,
