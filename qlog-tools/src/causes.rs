@@ -56,14 +56,10 @@ pub struct Causes {
 impl Causes {
     /// Adds the counts of further bytes.
     pub fn add(&mut self, more: Self) {
-        let sums = [
-            (&mut self.retransmitted_bytes, more.retransmitted_bytes),
-            (&mut self.duplicate_bytes, more.duplicate_bytes),
-            (&mut self.reordered_bytes, more.reordered_bytes),
-        ];
-        for (sum, bytes) in sums {
-            *sum = sum.saturating_add(bytes);
-        }
+        let Self { retransmitted_bytes, duplicate_bytes, reordered_bytes } = more;
+        self.retransmitted_bytes = self.retransmitted_bytes.saturating_add(retransmitted_bytes);
+        self.duplicate_bytes = self.duplicate_bytes.saturating_add(duplicate_bytes);
+        self.reordered_bytes = self.reordered_bytes.saturating_add(reordered_bytes);
     }
 }
 
@@ -210,7 +206,6 @@ impl FirstSent {
     }
 }
 
-/// Time and packet of the frame with the highest end offset.
 #[derive(Default)]
 struct Stream {
     assembly: Assembly,
@@ -221,7 +216,6 @@ struct Stream {
 }
 
 impl Stream {
-    /// The classification of a frame that arrives now.
     fn mark(
         &self,
         frame: &StreamFrame,

@@ -9,7 +9,6 @@ pub(crate) struct FlowControl {
     pub(crate) connection: Vec<(u64, u64)>,
     /// The limits of streams, by ID: the time, and the limit on the stream's bytes from then on.
     pub(crate) streams: BTreeMap<u64, Vec<(u64, u64)>>,
-    /// The initial limits of streams.
     pub(crate) initial: InitialLimits,
 }
 
@@ -30,7 +29,6 @@ impl FlowControl {
         raise(&mut self.connection, time_us, bytes)
     }
 
-    /// The same for a stream.
     pub(crate) fn raise_stream(&mut self, stream: u64, time_us: u64, bytes: u64) -> bool {
         raise(self.streams.entry(stream).or_default(), time_us, bytes)
     }

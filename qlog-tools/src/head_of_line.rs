@@ -228,7 +228,6 @@ impl HeadOfLine {
     }
 }
 
-/// For each part, the arrival after which QUIC could deliver it.
 fn delivered(atoms: &Atoms) -> Vec<u32> {
     let mut delivered = Vec::with_capacity(atoms.by_offset.len());
     for of_stream in atoms.by_offset.chunk_by(|one, other| one.stream == other.stream) {

@@ -163,7 +163,6 @@ struct Missing {
     /// Runs of them: by the number before the run, the number after it, and how many of its packets are not known to have had missing
     /// data.
     gaps: BTreeMap<u64, (u64, u64)>,
-    /// How many were lost.
     lost: u64,
 }
 

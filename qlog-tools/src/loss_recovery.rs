@@ -47,7 +47,8 @@ pub struct LossRecovery {
 
 schedulers::named! {
     /// Whether a fact is logged, or inferred from packets.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum Basis {
         /// The log states it.
         Logged = "logged",
@@ -163,7 +164,6 @@ fn step(time_us: u64, kind: StepKind) -> RecoveryStep {
 /// One pass over the packets.
 #[derive(Default)]
 struct Walk<'a> {
-    /// The remaining samples.
     samples: &'a [RecoverySample],
     round_trip: RoundTrip,
     /// Packets of a space that elicit an acknowledgement and have none yet.
@@ -174,7 +174,6 @@ struct Walk<'a> {
     elicits: bool,
     /// Whether packets that were declared lost have numbers.
     knows_numbers: bool,
-    /// When each packet was sent.
     sent_us: BTreeMap<(Space, u64), u64>,
     /// When 1-RTT packets were declared lost, and three timeouts then in microseconds.
     lost: BTreeMap<u64, (u64, u64)>,

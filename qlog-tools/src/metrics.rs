@@ -181,6 +181,12 @@ pub fn byte_index() -> &'static Metric {
     &METRICS[0]
 }
 
+impl Default for &'static Metric {
+    fn default() -> Self {
+        byte_index()
+    }
+}
+
 /// The metric of this name.
 pub fn find(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|it| it.name == name)
@@ -266,7 +272,6 @@ impl Measured {
 }
 
 impl Default for Measured {
-    /// No values.
     fn default() -> Self {
         Self::each(|_| BySet::default())
     }

@@ -50,7 +50,6 @@ pub fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
     [moved.sent, moved.acknowledged, moved.lost, window, limit]
 }
 
-/// Sums of packets' bytes over time.
 #[derive(Default)]
 struct PacketSums {
     sent: Vec<(u64, u64)>,
@@ -110,7 +109,6 @@ pub(crate) fn fresh(trace: &Trace) -> Vec<(u64, u64)> {
     sums
 }
 
-/// The sum at a time.
 fn at(sums: &[(u64, u64)], time_us: u64) -> u64 {
     let place = sums.partition_point(|it| it.0 <= time_us);
     place.checked_sub(1).map_or(0, |it| sums[it].1)

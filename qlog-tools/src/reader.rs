@@ -48,6 +48,7 @@ use records::{Record, Records};
 use sniff::Sniffed;
 pub use sniff::is_har;
 pub use tshark::read_tshark;
+pub use unpack::plain;
 
 const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); it was read as far as it could be unpacked";
 const ONE_SEPARATOR: &str =
@@ -135,19 +136,20 @@ pub fn read(file: &str, input: impl Read) -> Result<Trace, ReadError> {
 
 /// Reads all connections in the log at `path`; `-` is the standard input. There is at least one.
 pub fn read_file_traces(path: &Path, options: ReadOptions) -> Result<Vec<Trace>, ReadError> {
-    let file = path.display().to_string();
-    if file == "-" {
-        return read_traces("(standard input)", io::stdin().lock(), options);
-    }
-    match named_files::open(path) {
-        Ok(input) => read_traces(&file, input, options),
-        Err(cause) => Err(Unread::Unreadable(cause).of(&file)),
-    }
+    let (file, input) = open(path)?;
+    read_traces(&file, input, options)
 }
 
-/// The bytes of `input`, decompressed if necessary (gzip, zstd).
-pub fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
-    unpack::unpack(input)
+/// Its name, and its bytes.
+fn open(path: &Path) -> Result<(String, Box<dyn Read>), ReadError> {
+    let file = path.display().to_string();
+    if file == "-" {
+        return Ok(("(standard input)".to_owned(), Box::new(io::stdin().lock())));
+    }
+    match named_files::open(path) {
+        Ok(input) => Ok((file, Box::new(input))),
+        Err(cause) => Err(Unread::Unreadable(cause).of(&file)),
+    }
 }
 
 /// Reads all connections in a log from any source of bytes. There is at least one.
@@ -163,7 +165,7 @@ pub fn read_traces(
         Some(why) => reading.leave_out(why),
         None => {}
     }
-    let records = reading.records();
+    let records = reading.records;
     if reading.has_too_much_text() {
         return Err(Unread::TooMuchText.of(file));
     }
@@ -191,7 +193,6 @@ trait Sink {
     fn repair(&mut self, what: &'static str);
 }
 
-/// How a log was read.
 struct Given {
     container: Container,
     /// Its first bytes, for a message.
@@ -202,9 +203,8 @@ struct Given {
 
 /// Gives each piece of a log to `sink` until it is full.
 fn give(file: &str, input: impl Read, sink: &mut impl Sink) -> Result<Given, ReadError> {
-    let Sniffed { container, begins, is_empty, whole } = unpack::unpack(input)
-        .and_then(sniff::sniff)
-        .map_err(|error| Unread::Unreadable(error).of(file))?;
+    let Sniffed { container, begins, is_empty, whole } =
+        plain(input).and_then(sniff::sniff).map_err(|error| Unread::Unreadable(error).of(file))?;
     if is_empty {
         return Err(Unread::Empty.of(file));
     }
@@ -215,7 +215,7 @@ fn give(file: &str, input: impl Read, sink: &mut impl Sink) -> Result<Given, Rea
         let mut records =
             Records::new(input).map_err(|error| Unread::Unreadable(error).of(file))?;
         let end = give_records(&mut records, sink);
-        if records.goes_on_in_lines() {
+        if records.goes_on_in_lines {
             sink.repair(ONE_SEPARATOR);
         }
         end
@@ -278,7 +278,6 @@ fn end_netlog(netlog: &mut Netlog, sink: &mut impl Sink) {
     sink.end(&netlog.header());
 }
 
-/// Why reading stopped in the middle.
 fn broken_off(error: &io::Error) -> &'static str {
     // Only a decoder's errors state more than their kind.
     match (error.kind(), error.get_ref()) {

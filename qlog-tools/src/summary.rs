@@ -16,7 +16,6 @@ use crate::head_of_line::{Arrivals, HeadOfLine, LongestWait};
 use crate::lint::Lint;
 use crate::loss_recovery::{LossRecovery, StepKind};
 use crate::pacing::{Acknowledgements, Pacing};
-use crate::packed_frames::PackedFrames;
 use crate::packetization::Packetization;
 use crate::pairing::Ends;
 use crate::restraints::bounds;
@@ -119,7 +118,9 @@ impl Summary {
             round_trips,
             ack_delay: Spread::of(ack_delays_ms(sender)),
             announced_ack_delay_ms: sender.recovery_events.max_ack_delay_ms,
-            longest_wait: waits.and_then(|it| longest_wait(it, server.map(|it| &it.arrivals))),
+            longest_wait: waits.and_then(|it| {
+                HeadOfLine::new(Arrivals::of(it, server.map(|it| &it.arrivals))).longest
+            }),
             knows_waits: waits.is_some(),
         };
         summary.sentences = sentences::of(&summary, log, sender, &recovery, lint);
@@ -143,10 +144,6 @@ impl Traffic {
             packetization: Packetization::of(sender),
         }
     }
-}
-
-fn longest_wait(client: &Trace, sent: Option<&PackedFrames>) -> Option<LongestWait> {
-    HeadOfLine::new(Arrivals::of(client, sent)).longest
 }
 
 /// Excludes repeated acknowledgements: such a frame was not delayed for as long as it reports (RFC 9002, section 5.3).

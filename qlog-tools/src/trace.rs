@@ -364,16 +364,9 @@ impl Trace {
     }
 
     /// Records a kind of repair that was made `count` times, unless that is 0.
-    pub(crate) fn repair_all(&mut self, what: &'static str, count: u64) {
+    pub(crate) fn repair_all(&mut self, what: &'static str, count: u64, leaves_out: bool) {
         if count > 0 {
-            self.repairs.push(Repair { what, count, first_record: 0, leaves_out: false });
-        }
-    }
-
-    /// The same for omitted parts.
-    pub(crate) fn leave_out_all(&mut self, what: &'static str, count: u64) {
-        if count > 0 {
-            self.repairs.push(Repair { what, count, first_record: 0, leaves_out: true });
+            self.repairs.push(Repair { what, count, first_record: 0, leaves_out });
         }
     }
 
@@ -386,7 +379,6 @@ impl Trace {
             .then(|| format!("{}: only part of it was read: {what}", self.label()))
     }
 
-    /// Events whose body could not be read.
     pub(crate) fn unread_bodies(&self) -> u64 {
         self.repairs.iter().filter(|it| it.what == BAD_BODY).map(|it| it.count).sum()
     }
@@ -395,12 +387,10 @@ impl Trace {
     pub(crate) fn repair(&mut self, what: &'static str, record: u64) {
         match self.repairs.iter_mut().find(|repair| repair.what == what) {
             Some(repair) => repair.count += 1,
-            None => self.repairs.push(Repair {
-                what,
-                count: 1,
-                first_record: record,
-                leaves_out: false,
-            }),
+            None => {
+                let (count, first_record, leaves_out) = (1, record, false);
+                self.repairs.push(Repair { what, count, first_record, leaves_out });
+            }
         }
     }
 

@@ -2,7 +2,6 @@
 
 use crate::trace::{Trace, Vantage};
 
-/// Packets that did not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Loss {
     /// When the last packet before them arrived.
@@ -26,7 +25,6 @@ pub(super) fn account(losses: &mut [Loss], mut hole_bytes: u64) {
     }
 }
 
-/// A gap in the packet numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gap {
     /// The number of the first packet after it.

@@ -4,7 +4,6 @@ use schedulers::StreamId;
 
 use super::story::{Event, What};
 
-/// An event of one stream.
 enum Step {
     /// The application has written the stream up to here.
     Written(u64),

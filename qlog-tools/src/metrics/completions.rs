@@ -126,7 +126,6 @@ impl Completions {
         self.mean_ms_by_bytes(|it| it.complete_us)
     }
 
-    /// The mean of a time over all body bytes, in milliseconds.
     pub(super) fn mean_ms_by_bytes(&self, time_us: fn(&Completion) -> u64) -> f64 {
         self.per_byte_ms(|it| u128::from(it.bytes) * u128::from(time_us(it)))
     }

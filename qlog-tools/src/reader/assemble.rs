@@ -65,8 +65,8 @@ impl Collector {
             // Names with too many were emptied.
             events.moments.retain(|_, times_us| !times_us.is_empty());
         }
-        trace.leave_out_all(IMPOSSIBLE_FRAMES, self.impossible_frames);
-        trace.repair_all(CUT_TEXTS, self.cut_texts);
+        trace.repair_all(IMPOSSIBLE_FRAMES, self.impossible_frames, true);
+        trace.repair_all(CUT_TEXTS, self.cut_texts, false);
         if trace.connection.is_none() {
             trace.connection = self.connection;
         }

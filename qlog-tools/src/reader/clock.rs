@@ -2,7 +2,6 @@
 
 use crate::saturating_cast::to_u64;
 
-/// How to read the log's times.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     /// Whether each time counts from the preceding event.
@@ -14,11 +13,10 @@ pub(super) struct Clock {
     /// Nothing has been read.
     is_fresh: bool,
     now_us: u64,
-    /// The same in ms, without rounding.
-    now_ms: f64,
+    /// The same in ms, with all digits of the log.
+    pub(super) now_ms: f64,
 }
 
-/// A correction of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClockRepair {
     /// The log's times count from an epoch.
@@ -39,21 +37,15 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// From the header's `time_format` and `time_units`.
     pub(super) fn new(time_format: Option<&str>, time_units: Option<&str>) -> Self {
         let counts_from_previous =
-            matches!(time_format, Some("relative_to_previous_event" | "delta"));
+            matches!(time_format, Some("relative_to_previous_event" | "delta" | "delta_time"));
         let unit_us = match time_units {
             Some("us" | "microseconds") => 1.0,
             Some("s" | "seconds") => 1e6,
             _ => 1000.0,
         };
         Self { counts_from_previous, unit_us, origin: None, is_fresh: true, now_us: 0, now_ms: 0.0 }
-    }
-
-    /// Draft 01's `event_fields` name the kind of times.
-    pub(super) fn count_from_previous(&mut self) {
-        self.counts_from_previous = true;
     }
 
     /// The event's time in microseconds, and its correction, if any; `None` if the time is invalid.
@@ -87,11 +79,6 @@ impl Clock {
             _ => is_backward.then_some(ClockRepair::Backward),
         };
         Some((time_us, repair))
-    }
-
-    /// The time of the last event in ms, with all its digits.
-    pub(super) fn now_ms(&self) -> f64 {
-        self.now_ms
     }
 
     /// The wall clock at time 0, in ms since 1970, if the log's times count from then.

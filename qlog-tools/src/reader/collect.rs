@@ -75,7 +75,6 @@ pub(super) struct Exchange {
     pub(super) role: StreamRole,
 }
 
-/// A promised request.
 pub(super) struct Promise {
     pub(super) time_us: u64,
     pub(super) request: Message,
@@ -84,7 +83,6 @@ pub(super) struct Promise {
 /// How a packet event was handled.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// It counts.
     Fresh,
     /// It was a duplicate of the preceding packet event.
     Twice,
@@ -110,7 +108,6 @@ impl Collector {
             + self.trace.events.as_ref().map_or(0, |it| it.list.kept())
     }
 
-    /// Streams in memory.
     pub(super) fn streams(&self) -> usize {
         self.streams.len() + self.received.streams() + self.sent.streams() + self.promises.len()
     }
@@ -162,14 +159,14 @@ impl Collector {
             if let Some(stream) = frame.stream() {
                 self.trace.counts.frames_without_length += u64::from(frame.lacks_length());
                 self.frame(time_us, stream, packet.number(), place, direction);
-            } else if frame.is_stream() {
+            } else if frame.is("stream") {
                 self.impossible_frames += 1;
             } else if let Some(stream) = frame.stopped_stream() {
                 if !self.is_of_requests(direction.other()) {
                     self.flow(direction.other()).stop(time_us, stream);
                 }
             } else if direction == Direction::Received {
-                if keeps_acknowledgements && frame.is_ack() {
+                if keeps_acknowledgements && frame.is("ack") {
                     let ranges = frame.acknowledged();
                     let fresh = self.acknowledge(time_us, packet.space(), &ranges);
                     if self.detail >= Detail::Full && packet.space() == Space::Application {
@@ -249,7 +246,6 @@ impl Collector {
         }
     }
 
-    /// The index of the last record.
     fn last_record(&self) -> u32 {
         u32::try_from(self.trace.packets().len().saturating_sub(1)).unwrap_or(u32::MAX)
     }

@@ -9,17 +9,14 @@ use std::io::{self, BufRead};
 
 use crate::limits::{HEADER_BYTES, RECORD_BYTES};
 
-/// A piece found by the scanner.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     /// A trace's events begin. The fields of file and trace so far, as JSON objects.
     TraceBegins {
         /// The outer object.
         file: &'a [u8],
-        /// The trace's object.
         trace: &'a [u8],
     },
-    /// One event.
     Event(&'a [u8]),
     /// An event longer than the limit, skipped.
     TooLong,
@@ -27,12 +24,10 @@ pub(super) enum Piece<'a> {
     TraceEnds {
         /// The outer object, as far as it was read.
         file: &'a [u8],
-        /// The trace's object.
         trace: &'a [u8],
     },
 }
 
-/// The pieces of one document.
 pub(super) struct Contained<R> {
     input: R,
     scanner: Scanner,
@@ -81,7 +76,6 @@ enum Text {
     Escaped,
 }
 
-/// Where in the document.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Place {
     /// In the outer object, or before it.
@@ -117,7 +111,6 @@ struct Scanner {
     /// The same, closed so that they can be parsed.
     closed_file: Vec<u8>,
     closed_trace: Vec<u8>,
-    /// The bytes of the current event.
     record: Vec<u8>,
     is_too_long: bool,
 }

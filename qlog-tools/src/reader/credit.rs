@@ -106,7 +106,7 @@ impl Collector {
         }
         let ends = match direction {
             Direction::Received => packet.is_one_rtt(),
-            Direction::Sent => packet.frames().iter().any(Frame::is_handshake_done),
+            Direction::Sent => packet.frames().iter().any(|it| it.is("handshake_done")),
         };
         if ends {
             self.trace.packets.get_or_insert_default().handshake_us = Some(time_us);
@@ -118,7 +118,7 @@ impl Collector {
         let is_first = self.trace.counts.packets_sent + self.trace.counts.packets_received == 0;
         // The client's first packet has no acknowledgement; without its frames it may be a server's.
         let frames = packet.frames();
-        let is_clients = !frames.is_empty() && !frames.iter().any(Frame::is_ack);
+        let is_clients = !frames.is_empty() && !frames.iter().any(|it| it.is("ack"));
         let side = direction.of_client();
         // A log without its writer's packets can begin with a server's second packet, so only packet 0 overrides the log's
         // statement.
@@ -128,7 +128,7 @@ impl Collector {
             self.side = Some(side);
         }
         if *self.first_initial.get_or_insert(direction) == direction
-            && let Some(id) = packet.destination().filter(|it| !it.is_empty())
+            && let Some(id) = packet.header.dcid.as_deref().filter(|it| !it.is_empty())
         {
             self.connection.get_or_insert_with(|| kept(id).to_ascii_lowercase());
             self.connection_name(id);

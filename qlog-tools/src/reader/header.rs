@@ -60,7 +60,6 @@ impl Header {
         places.iter().find_map(|keys| self.text_at(keys))
     }
 
-    /// The side that wrote the log.
     pub(super) fn vantage(&self) -> Vantage {
         let kind = self.first_text(&[&["vantage_point", "type"], &["vantagepoint"]]);
         Vantage::named(&kind.unwrap_or_default().to_ascii_lowercase()).unwrap_or_default()
@@ -73,13 +72,12 @@ impl Header {
 
     pub(super) fn clock(&self) -> Clock {
         let (common, configured) = ("common_fields", "configuration");
-        let format = self.first_text(&[&[common, "time_format"], &[configured, "time_format"]]);
+        // Draft 01's `event_fields` name the kind of times.
+        let deltas = self.event_fields().into_iter().find(|field| field == "delta_time");
+        let format = deltas
+            .or_else(|| self.first_text(&[&[common, "time_format"], &[configured, "time_format"]]));
         let units = self.first_text(&[&[configured, "time_units"], &[common, "time_units"]]);
-        let mut clock = Clock::new(format.as_deref(), units.as_deref());
-        if self.event_fields().iter().any(|field| field == "delta_time") {
-            clock.count_from_previous();
-        }
-        clock
+        Clock::new(format.as_deref(), units.as_deref())
     }
 
     /// The columns of array events, in lower case: mvfst wrote some of them in upper case.
@@ -94,7 +92,6 @@ impl Header {
         names
     }
 
-    /// The header's own statements.
     pub(super) fn said(&self) -> trace::Header {
         let start = self.start();
         trace::Header {

@@ -23,7 +23,6 @@ pub(super) struct FrameEvent<'a> {
     pub(super) frame: Frame<'a>,
 }
 
-/// An HTTP/3 frame.
 #[derive(Deserialize)]
 pub(crate) struct Frame<'a> {
     #[serde(rename = "frame_type", borrow)]
@@ -66,7 +65,6 @@ pub(super) struct PriorityUpdated<'a> {
     pub(super) new: Option<Cow<'a, str>>,
 }
 
-/// A field of a field section.
 #[derive(Deserialize)]
 pub(super) struct Field<'a> {
     #[serde(borrow)]
@@ -161,7 +159,6 @@ impl Message {
         message
     }
 
-    /// All its texts.
     pub(super) fn texts(&self) -> impl Iterator<Item = &String> {
         let others = [&self.content_type, &self.priority];
         std::iter::once(&self.url).chain(others.into_iter().flatten())
@@ -200,7 +197,6 @@ pub(super) fn is_cut(text: &str) -> bool {
 pub(super) struct Framing {
     /// Bytes of the frames before the first DATA frame, as far as they were logged.
     header_bytes: u64,
-    /// DATA frames.
     pub(super) data_frames: u64,
     /// Bytes of their payloads.
     pub(super) data_bytes: u64,

@@ -31,11 +31,9 @@ impl Facts {
     }
 }
 
-/// A piece of a log.
 pub(crate) enum Raw {
     /// The next trace begins; in a file without a header, the first begins implicitly.
     Trace(Facts),
-    /// An event.
     Event(RawEvent),
     /// A trace of a document ends; its header with the fields after the events.
     TraceEnds(Facts),
@@ -99,7 +97,6 @@ struct State<F> {
     first: Option<Facts>,
     /// The connections of the current header, by group ID.
     connections: BTreeMap<Option<String>, Connection>,
-    /// The number of traces so far.
     traces: usize,
     /// Whether the last record is truncated JSON. Unless it is the file's last, it is bad.
     breaks_off: bool,
@@ -159,7 +156,6 @@ impl<F: FnMut(Raw) -> bool> Sink for State<F> {
     fn repair(&mut self, _: &'static str) {}
 }
 
-/// The facts in a header.
 fn facts(header: &Header) -> Facts {
     Facts { said: header.said(), vantage: header.vantage(), connection: header.connection() }
 }
@@ -218,7 +214,7 @@ impl<F: FnMut(Raw) -> bool> State<F> {
         self.give(Raw::Event(RawEvent {
             trace,
             time_us,
-            time_ms: known_clock.now_ms(),
+            time_ms: known_clock.now_ms,
             kind: kind(&event.name),
             name: event.name.into_owned(),
             trigger: event.trigger.map(Into::into),

@@ -38,7 +38,7 @@ pub(super) struct Reading {
     /// The trace that a header began, including its connections with their own IDs.
     current: Option<usize>,
     groups: BTreeMap<String, usize>,
-    records: u64,
+    pub(super) records: u64,
     /// The memory that all traces use.
     kept: usize,
     streams: usize,
@@ -144,7 +144,6 @@ impl Reading {
         Self { options, file: file.to_owned(), ..Self::default() }
     }
 
-    /// Whether the file's texts exceed their memory limit.
     pub(super) fn has_too_much_text(&self) -> bool {
         self.text_bytes > limits::TEXTS_BYTES
     }
@@ -158,7 +157,6 @@ impl Reading {
         Event::array(bytes, &fields).is_some_and(|event| self.event(&event))
     }
 
-    /// A trace begins.
     fn start(&mut self, header: &Header, has_header: bool) {
         let trace = Trace { file: self.file.clone(), ..Trace::default() };
         let mut reading = TraceReading {
@@ -242,7 +240,6 @@ impl Reading {
         clock.clone().normalize(event.time).map(|(time_us, _)| time_us)
     }
 
-    /// The trace that a header began.
     fn current_trace(&mut self) -> Option<&mut Trace> {
         self.current.map(|place| &mut self.traces[place].collector.trace)
     }
@@ -262,11 +259,6 @@ impl Reading {
         if let Some(trace) = self.current_trace() {
             trace.leave_out(what, record);
         }
-    }
-
-    /// The number of records so far.
-    pub(super) fn records(&self) -> u64 {
-        self.records
     }
 
     /// Copies repairs to all connections of the same header, because unreadable records belong to no
@@ -306,7 +298,7 @@ impl Reading {
                 trace.repair(NO_HEADER, 0);
             }
             trace.vantage = self.options.vantage.unwrap_or(trace.vantage);
-            trace.leave_out_all(NO_LENGTH, trace.counts.frames_without_length);
+            trace.repair_all(NO_LENGTH, trace.counts.frames_without_length, true);
             let header = &mut trace.header;
             header.started_ms = reading.clock.origin_ms().or(header.started_ms);
             header.container = container;

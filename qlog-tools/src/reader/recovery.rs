@@ -63,7 +63,7 @@ struct Metrics {
     cf_lost_bytes: Option<TotalAndDelta>,
 }
 
-/// quiche's own count of lost packets: all so far, and since the event before.
+/// quiche's own count of packets declared lost, for which it has no separate event: all so far, and since the event before.
 #[derive(Deserialize, Clone, Copy)]
 struct TotalAndDelta {
     total: Whole,
@@ -71,11 +71,6 @@ struct TotalAndDelta {
 }
 
 impl Metrics {
-    /// Packets that were declared lost, from quiche, which has no separate event for them.
-    fn lost(&self) -> Option<TotalAndDelta> {
-        self.cf_lost_packets
-    }
-
     /// The bytes of the packets that this event declares lost.
     fn lost_bytes(&self) -> u32 {
         let bytes = self.cf_lost_bytes.map_or(0, |it| it.delta.0);
@@ -116,7 +111,7 @@ impl Collector {
             return Ok(());
         }
         let metrics: Metrics = body(data)?;
-        if let Some(lost) = metrics.lost() {
+        if let Some(lost) = metrics.cf_lost_packets {
             self.lost_by_metrics = self.lost_by_metrics.max(Some(lost.total.0));
             let records = if is_full { lost.delta.0.min(LOST_RECORDS) } else { 0 };
             for record in 0..records {

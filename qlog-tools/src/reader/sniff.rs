@@ -19,13 +19,11 @@ pub(super) struct Sniffed<'a> {
     pub(super) container: Container,
     /// The first bytes, for a message.
     pub(super) begins: String,
-    /// Whether it is empty.
     pub(super) is_empty: bool,
     /// All bytes, including the first ones.
     pub(super) whole: Box<dyn Read + 'a>,
 }
 
-/// Looks at the first bytes of `input`.
 pub(super) fn sniff<'a>(mut input: impl Read + 'a) -> io::Result<Sniffed<'a>> {
     let mut look = Vec::new();
     let end = look_at(&mut input, &mut look);

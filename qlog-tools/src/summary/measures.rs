@@ -109,12 +109,10 @@ pub struct Recovered {
     /// Probe timers that expired; 0 also if the log does not show them.
     pub probe_timeouts: u64,
     /// The source of that; `None`: the log does not show it.
-    #[serde(serialize_with = "basis_name")]
     pub timeouts_basis: Option<Basis>,
     /// Recovery periods.
     pub recovery_periods: u64,
     /// The source of these; `None`: the log does not show them.
-    #[serde(serialize_with = "basis_name")]
     pub periods_basis: Option<Basis>,
     /// Times of persistent congestion.
     pub persistent_congestion: u64,
@@ -189,11 +187,6 @@ fn never_came(server: &Trace, client: &Trace) -> Option<f64> {
     let sent: BTreeSet<u64> = sent.filter(|it| it <= last).collect();
     let lost = sent.difference(&came).count();
     (!sent.is_empty()).then(|| lost as f64 / sent.len() as f64)
-}
-
-#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde gives the field")]
-fn basis_name<S: serde::Serializer>(basis: &Option<Basis>, to: S) -> Result<S::Ok, S::Error> {
-    basis.map(Basis::name).serialize(to)
 }
 
 /// How values in milliseconds spread.

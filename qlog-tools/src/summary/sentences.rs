@@ -17,7 +17,6 @@ const URL_CHARACTERS: usize = 60;
 /// are too coarse to measure that.
 const COARSE: f64 = 1.05;
 
-/// The input of the sentences.
 struct Teller<'a> {
     summary: &'a Summary,
     /// The client's log or, without one, the server's.
@@ -49,7 +48,6 @@ pub(super) fn of(
     all.into_iter().flatten().collect()
 }
 
-/// The judgement of lint.
 fn verdict(lint: &Lint) -> Sentence {
     let (broken, basis) = (lint.packets_broken, &lint.basis);
     let checked = counted(lint.packets_checked, "packet");
@@ -116,11 +114,10 @@ impl Teller<'_> {
                 Some("no loss cut it, but it had to grow".to_owned())
             }
             Cause::CongestionWindow => Some(format!("losses cut it {}", times(cuts))),
-            Cause::Loss => Some(format!(
-                "{} were lost, and cut it {}",
-                share_of_packets(recovered.loss_share()),
-                times(cuts)
-            )),
+            Cause::Loss => {
+                let share = percent(recovered.loss_share());
+                Some(format!("{share} of the packets were lost, and cut it {}", times(cuts)))
+            }
             Cause::Reordering => {
                 Some(match (recovered.spurious, recovered.lost, recovered.in_vain_bytes) {
                     (Some(spurious), Some(lost), _) => {
@@ -147,7 +144,6 @@ impl Teller<'_> {
         }
     }
 
-    /// The stream and its requested URL.
     fn stream(&self, id: u64) -> String {
         let mut transfers =
             self.sender.timeline.transfers.iter().chain(&self.log.timeline.transfers);
@@ -356,11 +352,11 @@ impl Teller<'_> {
                 )
             },
         );
+        let Spread { least_ms, p95_ms, longest_ms, longest_at_ms, .. } = *round_trips;
+        let [least, p95, more, longest, at] =
+            [least_ms, p95_ms, p95_ms - least_ms, longest_ms, longest_at_ms].map(ms_text);
         let text = format!(
-            "{}; the longest took {} at {}; {delay}.",
-            queue_text(round_trips),
-            ms_text(round_trips.longest_ms),
-            ms_text(round_trips.longest_at_ms)
+            "Round trips took {least} at least; 95 % took {p95} at most, {more} more than the least; the longest took {longest} at {at}; {delay}."
         );
         let moment = Some(self.moment(round_trips.longest_at_ms));
         Some(Sentence { about: "round_trips", text, moment })
@@ -423,15 +419,6 @@ fn subject(cause: Cause) -> &'static str {
     }
 }
 
-fn queue_text(it: &Spread) -> String {
-    format!(
-        "Round trips took {} at least; 95 % took {} at most, {} more than the least",
-        ms_text(it.least_ms),
-        ms_text(it.p95_ms),
-        ms_text(it.p95_ms - it.least_ms)
-    )
-}
-
 /// The remark about something that no event states.
 fn inferred(basis: Basis) -> &'static str {
     match basis {
@@ -454,10 +441,6 @@ fn counted(count: u64, what: &str) -> String {
         what.split_once(" of ").map_or((what, String::new()), |it| (it.0, format!(" of {}", it.1)));
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}{rest}")
-}
-
-fn share_of_packets(share: f64) -> String {
-    format!("{} of the packets", percent(share))
 }
 
 fn percent(share: f64) -> String {
