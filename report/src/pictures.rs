@@ -87,7 +87,6 @@ impl Plot {
         self.across.x(time_us.min(self.end_us) as f64 / 1000.0)
     }
 
-    /// The pixel column of a time.
     fn column(&self, time_us: u64) -> usize {
         to_usize(self.x(time_us) - LEFT)
     }
@@ -108,7 +107,6 @@ impl Plot {
         }
     }
 
-    /// Draws a grid line behind the plot.
     fn grid(&mut self, y: f64) {
         self.svg.path(
             &format!("M{LEFT} {}H{RIGHT}", number(y)),
@@ -155,7 +153,6 @@ impl Plot {
         self.x(self.end_us)
     }
 
-    /// Draws a line through points on the plot.
     fn line(&mut self, points: &[(f64, f64)], colour: &str, dash: &str) {
         if points.is_empty() {
             return;

@@ -7,7 +7,7 @@ use super::clocks::Clock;
 use super::delivered::deliver;
 use super::event_columns::EventColumns;
 use super::findings::{Findings, judged};
-use super::in_numbers::InNumbers;
+use super::in_numbers::in_numbers;
 use super::over_time::{End, events, sent, series};
 use super::recording::{Answer, Frame, NO_FRAMES, Recording, Role, Stream};
 use crate::limits::SHOWN_PRIORITY_CHARACTERS;
@@ -79,7 +79,7 @@ impl Recording {
             band: band.ok(),
             events: events(&shown, other.as_ref()),
             logs: logs(&shown, other.as_ref(), lacks_lengths),
-            in_numbers: InNumbers::of(&traffic, whose(other.unwrap_or(shown).trace)),
+            in_numbers: in_numbers(&traffic, whose(other.unwrap_or(shown).trace)),
             beside: beside(trace, start_us, duration_us),
             answer: answer(summary.sentences, &shown, other.as_ref()),
             findings: lint.map_or_else(Findings::default, |it| {

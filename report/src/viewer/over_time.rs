@@ -20,7 +20,6 @@ pub(crate) const SENT_AGAIN: &str = "sent again";
 /// Steps of the curve of sent bytes: more than any screen has columns.
 const SENT_STEPS: u64 = 20_000;
 
-/// A log and its clock.
 #[derive(Clone, Copy)]
 pub(super) struct End<'a> {
     pub(super) trace: &'a Trace,
