@@ -154,7 +154,6 @@ impl Curves {
     }
 }
 
-/// Where the curves stand.
 struct Plot {
     right: f64,
     bottom: f64,

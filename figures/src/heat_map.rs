@@ -166,7 +166,6 @@ impl HeatMap {
     }
 }
 
-/// Where things stand.
 struct Layout {
     width: f64,
     label: f64,

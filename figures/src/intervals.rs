@@ -60,14 +60,12 @@ const BETWEEN: f64 = 52.0;
 const GAP: f64 = 24.0;
 /// The minimum width of a plot on a screen, and in print.
 const PLOT_MIN: [f64; 2] = [180.0, 90.0];
-/// The widest plot.
 const PLOT_MAX: f64 = 560.0;
 /// The minimum width of the figure on a screen, which the legend needs.
 const WIDTH_MIN: f64 = 640.0;
 const LABEL_MAX: usize = 20;
 const LETTER: f64 = 7.0;
 const COLOUR: &str = "#0072B2";
-/// The colour of geometric means.
 const GEOMETRIC: &str = "#D55E00";
 
 impl Drawing for Intervals {
@@ -206,7 +204,6 @@ fn mean_texts(mean: Option<f64>, interval: Option<[f64; 2]>) -> [String; 3] {
     [mean, low, high].map(|it| or_dash(it.map(ratio_number)))
 }
 
-/// Where panels stand.
 struct Layout {
     width: f64,
     label: f64,
@@ -232,7 +229,6 @@ impl Layout {
         Self { width, label, plot_width, plot_height: rows as f64 * row, row, columns }
     }
 
-    /// The plot of the panel at `place`.
     fn plot(&self, place: usize) -> Area {
         let column = (place % self.columns) as f64;
         let row = (place / self.columns) as f64;

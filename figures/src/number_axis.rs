@@ -3,7 +3,6 @@
 
 use super::svg::{Area, GRID, SMALL, Svg, d, number};
 
-/// Where numbers stand.
 #[derive(Debug, Clone)]
 pub(super) struct NumberAxis {
     left: f64,
@@ -30,7 +29,6 @@ fn unevenness(sorted: &[f64]) -> f64 {
 }
 
 impl NumberAxis {
-    /// An axis that shows `values`.
     pub(super) fn over(values: impl Iterator<Item = f64>, left: f64, right: f64) -> Self {
         let mut values: Vec<f64> = values.filter(|it| it.is_finite() && *it >= 0.0).collect();
         values.sort_by(f64::total_cmp);
@@ -44,7 +42,6 @@ impl NumberAxis {
         Self { left, right, is_logarithmic: most > SQUEEZED * middle || spans, values }
     }
 
-    /// `logarithmic axis` for the title, if it is one.
     pub(super) fn is_logarithmic(&self) -> bool {
         self.is_logarithmic
     }

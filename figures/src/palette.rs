@@ -109,7 +109,6 @@ fn by_kind(resources: &[PageResource]) -> Vec<Look> {
     looks
 }
 
-/// The colour of the line at `place` of a figure.
 pub(crate) fn line_colour(place: usize) -> &'static str {
     LINE_COLOURS[place % LINE_COLOURS.len()]
 }

@@ -2,7 +2,6 @@
 
 use super::svg::{Area, MARGIN, SMALL, Svg, d};
 
-/// Where ratios stand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RatioAxis {
     /// The positions of the lowest and the highest ratio.
@@ -41,7 +40,6 @@ const LABEL_HEIGHT: f64 = 13.0;
 const LETTER: f64 = 6.6;
 const CLEAR: f64 = 5.0;
 
-/// The direction of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Way {
     Up,
@@ -66,7 +64,6 @@ impl RatioAxis {
         Self { start, end, lowest: lowest.min(0.9) / 1.04, highest: highest.max(1.1) * 1.04 }
     }
 
-    /// Whether a ratio lies on the axis.
     pub(super) fn shows(&self, ratio: f64) -> bool {
         (self.lowest..=self.highest).contains(&ratio)
     }

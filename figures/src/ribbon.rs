@@ -320,7 +320,6 @@ fn draw_axis(svg: &mut Svg, layout: &Layout) {
     }
 }
 
-/// Where things stand.
 struct Layout {
     across: Across,
     axis_top: f64,

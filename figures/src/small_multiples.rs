@@ -24,7 +24,6 @@ const BETWEEN: f64 = 26.0;
 /// The space below the last row: two lines of labels, and the title of the axis.
 const BELOW: f64 = 51.0;
 
-/// Panels in rows and columns.
 pub(super) struct SmallMultiples {
     columns: usize,
     count: usize,
@@ -52,7 +51,6 @@ impl SmallMultiples {
         (across, (place / self.columns) as f64 * (self.plot.height + BETWEEN))
     }
 
-    /// The plot of the panel at `place`.
     pub(super) fn area(&self, place: usize) -> Area {
         let (across, down) = self.shift(place);
         Area { left: self.plot.left + across, top: self.plot.top + down, ..self.plot }
@@ -68,7 +66,6 @@ impl SmallMultiples {
         place + self.columns >= self.count
     }
 
-    /// The end of the figure.
     pub(super) fn bottom(&self) -> f64 {
         let last = self.area(self.count - 1);
         last.top + last.height + BELOW

@@ -155,7 +155,6 @@ impl Drawing for SpeedupDots {
         )
     }
 
-    /// Each column in numbers.
     fn table(&self) -> Table {
         let headings = "scheme|what|pages|mean|median|best|worst|not slower|small|medium|large";
         let rows = self.groups.iter().flat_map(|group| {

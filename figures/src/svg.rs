@@ -304,7 +304,6 @@ impl Flow {
     }
 }
 
-/// The path of a circle.
 pub(super) fn circle(x: f64, y: f64, radius: f64) -> String {
     let [x, y, r, d] = [x, y, radius, 2.0 * radius].map(number);
     format!("M{x} {y}m-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z")
@@ -326,7 +325,6 @@ pub fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> String {
     points.into_iter().zip(commands).map(|((x, y), it)| d!("{it}{} {}", x, y)).collect()
 }
 
-/// Adds a rectangle to a path.
 pub(super) fn add_box(path: &mut String, area: Area) {
     let [left, top, width, height] = [area.left, area.top, area.width, area.height].map(number);
     // Writing to a string cannot fail.

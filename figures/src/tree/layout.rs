@@ -33,7 +33,6 @@ pub(super) struct Laid<'a> {
     pub(super) node: Option<&'a SnapshotNode>,
     /// How many it stands for.
     pub(super) hidden: usize,
-    /// Left side of its box.
     pub(super) box_left: f64,
     pub(super) width: f64,
     pub(super) height: f64,

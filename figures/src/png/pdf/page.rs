@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 
 /// The objects that the page's operators refer to.
 pub(super) struct Page {
-    /// The document.
     pub(super) pdf: Pdf,
     fonts: Fonts,
     /// From the figure to the page.
@@ -26,7 +25,6 @@ pub(super) struct Page {
     next: i32,
 }
 
-/// The six numbers of a transform.
 pub(super) fn matrix(it: Transform) -> [f32; 6] {
     [it.sx, it.ky, it.kx, it.sy, it.tx, it.ty]
 }
