@@ -156,11 +156,11 @@ fn arrived<'a>(
     client: &'a Trace,
     server: Option<&Trace>,
 ) -> impl Iterator<Item = FrameCauses> + use<'a> {
-    let first = server.map(|server| FirstSent::of(&server.arrivals));
+    let first = server.map(|server| first_sent(&server.arrivals));
     let mut streams: BTreeMap<u64, Stream> = BTreeMap::new();
     client.arrivals.iter().map(move |(frame, packet)| {
         let stream = streams.entry(frame.stream).or_default();
-        let was_sent_before = first.as_ref().and_then(|it| it.was_sent_before(&frame, packet?));
+        let was_sent_before = first.as_ref().and_then(|it| was_sent_before(it, &frame, packet?));
         let mark = stream.mark(&frame, packet, was_sent_before);
         let new_bytes = stream.receive(&frame, packet);
         let mut causes = Causes { duplicate_bytes: frame.bytes - new_bytes, ..Causes::default() };
@@ -173,37 +173,32 @@ fn arrived<'a>(
     })
 }
 
-/// The packet that had each byte first, by stream and offset.
-#[derive(Default)]
-struct FirstSent {
-    streams: BTreeMap<u64, BTreeMap<u64, (u64, u64)>>,
+/// By stream and offset: the end of a part, and the packet that had it first.
+type FirstSent = BTreeMap<u64, BTreeMap<u64, (u64, u64)>>;
+
+fn first_sent(sent: &PackedFrames) -> FirstSent {
+    let mut assemblies: BTreeMap<u64, Assembly> = BTreeMap::new();
+    let mut first = FirstSent::new();
+    for (frame, packet) in sent.iter() {
+        let Some(packet) = packet else { continue };
+        let assembly = assemblies.entry(frame.stream).or_default();
+        let end = frame.offset.saturating_add(frame.bytes);
+        let parts = assembly.fresh_parts(frame.offset, end);
+        assembly.receive(&frame);
+        let stream = first.entry(frame.stream).or_default();
+        stream.extend(parts.into_iter().map(|(start, end)| (start, (end, packet))));
+    }
+    first
 }
 
-impl FirstSent {
-    fn of(sent: &PackedFrames) -> Self {
-        let mut assemblies: BTreeMap<u64, Assembly> = BTreeMap::new();
-        let mut first = Self::default();
-        for (frame, packet) in sent.iter() {
-            let Some(packet) = packet else { continue };
-            let assembly = assemblies.entry(frame.stream).or_default();
-            let end = frame.offset.saturating_add(frame.bytes);
-            let parts = assembly.fresh_parts(frame.offset, end);
-            assembly.receive(&frame);
-            let stream = first.streams.entry(frame.stream).or_default();
-            stream.extend(parts.into_iter().map(|(start, end)| (start, (end, packet))));
-        }
-        first
-    }
-
-    /// Whether a packet before `packet` contained bytes of the frame; `None` if the server's log does not have them.
-    fn was_sent_before(&self, frame: &StreamFrame, packet: u64) -> Option<bool> {
-        let end = frame.offset.saturating_add(frame.bytes);
-        let parts = self.streams.get(&frame.stream)?.range(..end).rev();
-        let mut overlapping =
-            parts.map(|(_, part)| *part).take_while(|part| part.0 > frame.offset).peekable();
-        overlapping.peek()?;
-        Some(overlapping.any(|(_, first)| first < packet))
-    }
+/// Whether a packet before `packet` contained bytes of the frame; `None` if the server's log does not have them.
+fn was_sent_before(first: &FirstSent, frame: &StreamFrame, packet: u64) -> Option<bool> {
+    let end = frame.offset.saturating_add(frame.bytes);
+    let parts = first.get(&frame.stream)?.range(..end).rev();
+    let mut overlapping =
+        parts.map(|(_, part)| *part).take_while(|part| part.0 > frame.offset).peekable();
+    overlapping.peek()?;
+    Some(overlapping.any(|(_, first)| first < packet))
 }
 
 #[derive(Default)]

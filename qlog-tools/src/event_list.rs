@@ -10,14 +10,18 @@ use crate::varint::{put, take};
 /// The events of one log, in about 50 bytes each, and 10 bytes per frame.
 #[derive(Debug, Clone, Default)]
 pub struct EventList {
-    names: Vec<String>,
-    kinds: Vec<String>,
-    rows: Vec<Row>,
+    /// The events' names.
+    pub names: Vec<String>,
+    /// The kinds of frames other than STREAM and ACK.
+    pub kinds: Vec<String>,
+    /// In the order of the log.
+    pub rows: Vec<Row>,
     /// The frames of all packets, one after another, encoded as numbers.
     frames: Vec<u8>,
-    texts: Vec<u8>,
-    /// Whether the log's ranges of acknowledged numbers end one number too late.
-    ends_are_beyond: bool,
+    /// The stored bodies of the events, one after another.
+    pub texts: Vec<u8>,
+    /// Whether the log's ranges of acknowledged numbers end one number too late: [`EventList::frames`] corrects them.
+    pub(crate) ends_are_beyond: bool,
     /// The bytes of `texts` from events in [`About::Packet`] and from metrics.
     frequent_bytes: usize,
 }
@@ -130,36 +134,11 @@ impl EventList {
         self.rows.push(Row { time_us, name, text_bytes, about });
     }
 
-    /// In the order of the log.
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
-    }
-
-    /// The events' names.
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// The kinds of frames other than STREAM and ACK.
-    pub fn kinds(&self) -> &[String] {
-        &self.kinds
-    }
-
-    /// The stored bodies of the events, one after another.
-    pub fn texts(&self) -> &[u8] {
-        &self.texts
-    }
-
     /// The frames of all packets, one after another.
     pub fn frames(&self) -> impl Iterator<Item = KeptFrame> + '_ {
         let mut left = &self.frames[..];
         let beyond = u64::from(self.ends_are_beyond);
         std::iter::from_fn(move || kept_frame(&mut left, beyond))
-    }
-
-    /// From now on, treats the ranges of ACK frames as ending one number earlier than added.
-    pub(crate) fn end_ranges_before_their_ends(&mut self) {
-        self.ends_are_beyond = true;
     }
 
     /// Its memory, in units of about 40 bytes.
@@ -282,7 +261,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            (list.names(), list.kinds()),
+            (&list.names[..], &list.kinds[..]),
             (&["quic:packet_sent".to_owned()][..], &["max_stream_data".to_owned()][..])
         );
     }
@@ -294,9 +273,9 @@ mod tests {
         for _ in 0..2 * TEXTS_OF_EVENTS_BYTES / EVENT_TEXT_BYTES {
             list.add(0, "packet_sent", &packet(Vec::new()), &text);
         }
-        assert_eq!(list.texts().len(), TEXTS_OF_EVENTS_BYTES / 2);
+        assert_eq!(list.texts.len(), TEXTS_OF_EVENTS_BYTES / 2);
         list.add(1, "parameters_set", &About::Connection, &[b'y'; 2 * EVENT_TEXT_BYTES]);
-        let last = list.rows().last().unwrap();
+        let last = list.rows.last().unwrap();
         assert_eq!(last.text_bytes as usize, EVENT_TEXT_BYTES);
     }
 
@@ -306,7 +285,7 @@ mod tests {
         for name in 0..EVENT_NAMES + 50 {
             list.add(0, &format!("event {name}"), &About::Connection, b"");
         }
-        assert_eq!(list.names().len(), EVENT_NAMES + 1);
-        assert_eq!(list.names().last().unwrap(), OTHER_NAMES);
+        assert_eq!(list.names.len(), EVENT_NAMES + 1);
+        assert_eq!(list.names.last().unwrap(), OTHER_NAMES);
     }
 }

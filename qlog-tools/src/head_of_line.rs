@@ -324,24 +324,18 @@ impl Delays {
 
     fn blocking(&self) -> Blocking {
         let delayed = self.delayed.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
+        let mut most = 0_u64;
+        let p95 = self.delayed.iter().rev().find(|(_, bytes)| {
+            most = most.saturating_add(**bytes);
+            most > self.bytes / 20
+        });
         Blocking {
             bytes_ms: self.byte_us as f64 / 1000.0,
             mean_ms: mean_ms(self.byte_us, self.bytes),
-            p95_ms: self.p95_us() as f64 / 1000.0,
+            // The longest delay, without the 5 % most delayed bytes.
+            p95_ms: p95.map_or(0, |(delay_us, _)| *delay_us) as f64 / 1000.0,
             delayed_share: delayed as f64 / self.bytes.max(1) as f64,
         }
-    }
-
-    /// The longest delay, without the 5 % most delayed bytes.
-    fn p95_us(&self) -> u64 {
-        let mut above = self.bytes / 20;
-        for (&delay_us, &bytes) in self.delayed.iter().rev() {
-            if bytes > above {
-                return delay_us;
-            }
-            above -= bytes;
-        }
-        0
     }
 }
 

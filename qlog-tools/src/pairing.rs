@@ -150,14 +150,10 @@ pub fn with_arrivals(traces: &[Trace]) -> Vec<Ends<'_>> {
 
 /// The servers' logs, and the logs of clients whose server's log is missing.
 pub fn senders(traces: &[Trace]) -> Vec<&Trace> {
-    let mut senders = Vec::new();
-    for trace in traces {
-        let is_server = trace.vantage == Vantage::Server;
-        if is_server || other_end(traces, trace, Vantage::Server).is_none() {
-            senders.push(trace);
-        }
-    }
-    senders
+    let is_sender = |it: &&Trace| {
+        it.vantage == Vantage::Server || other_end(traces, it, Vantage::Server).is_none()
+    };
+    traces.iter().filter(is_sender).collect()
 }
 
 /// The client's log of the connection of `server`, from the logs that the user named as clients' and the others. A single named log

@@ -50,11 +50,8 @@ pub fn read(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, TooManyReques
         let nothing = Trace { file: file.to_owned(), ..trace(file, format, "", Vec::new()) };
         return Ok(Some(vec![nothing]));
     }
-    let mut traces = Vec::with_capacity(connections.len());
-    for (connection, exchanges) in connections {
-        traces.push(trace(file, format, connection, exchanges));
-    }
-    Ok(Some(traces))
+    let traces = connections.into_iter().map(|(id, exchanges)| trace(file, format, id, exchanges));
+    Ok(Some(traces.collect()))
 }
 
 /// A response over a shared connection.
@@ -66,7 +63,10 @@ struct Exchange<'a> {
 }
 
 fn exchange(fetch: &Fetch) -> Option<Exchange<'_>> {
-    if fetch.connection.is_empty() || !is_multiplexed(&fetch.protocol) {
+    // Others do not share a connection.
+    let protocol = fetch.protocol.to_ascii_lowercase();
+    let is_shared = ["h3", "h2", "http/2", "http/3"].iter().any(|it| protocol.starts_with(it));
+    if fetch.connection.is_empty() || !is_shared {
         return None;
     }
     let sent_us = us(fetch.sent_ms?);
@@ -85,14 +85,11 @@ fn evenly(fetch: &Fetch, sent_us: u64) -> Vec<(u64, u64)> {
     let receive_us = us(fetch.receive_ms.unwrap_or_default());
     let bytes = fetch.bytes.min(RESPONSE_BYTES_MAX);
     let count = PARTS_MAX.min(bytes / 1000 + 1);
-    let mut parts = Vec::new();
-    for place in 0..count {
+    let parts = (0..count).map(|place| {
         let part_bytes = bytes * (place + 1) / count - bytes * place / count;
-        if part_bytes > 0 {
-            parts.push((first_us + receive_us * place / count, part_bytes));
-        }
-    }
-    parts
+        (first_us + receive_us * place / count, part_bytes)
+    });
+    parts.filter(|(_, bytes)| *bytes > 0).collect()
 }
 
 fn trace(file: &str, format: &str, connection: &str, mut exchanges: Vec<Exchange<'_>>) -> Trace {
@@ -153,12 +150,6 @@ fn signals(exchange: &Exchange<'_>, element: u64) -> Vec<PrioritySignal> {
         }
     }
     signals
-}
-
-/// Whether responses of this protocol share a connection.
-fn is_multiplexed(protocol: &str) -> bool {
-    let protocol = protocol.to_ascii_lowercase();
-    ["h3", "h2", "http/2", "http/3"].iter().any(|it| protocol.starts_with(it))
 }
 
 /// Milliseconds as whole microseconds; 0 for anything that is not a time.

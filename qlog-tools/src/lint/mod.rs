@@ -135,7 +135,9 @@ fn judge(story: &Story, rules: &Rules<'_>, named: &[&str], allowance: Allowance)
     };
     let basis = match rules {
         Rules::Named => {
-            format!("{}, which the log names, and {}", names(named), story.basis)
+            let mut names = named.to_vec();
+            names.dedup();
+            format!("{}, which the log names, and {}", names.join(", then "), story.basis)
         }
         _ => story.basis.clone(),
     };
@@ -143,13 +145,6 @@ fn judge(story: &Story, rules: &Rules<'_>, named: &[&str], allowance: Allowance)
         Ok(lint) => Lint { basis, ..lint },
         Err(lacks) => Lint { cannot_judge: Some(lacks), basis, ..Lint::default() },
     }
-}
-
-/// The schemes in order, without consecutive duplicates.
-fn names(schemes: &[&str]) -> String {
-    let mut names = schemes.to_vec();
-    names.dedup();
-    names.join(", then ")
 }
 
 #[cfg(test)]

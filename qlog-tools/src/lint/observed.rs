@@ -205,12 +205,12 @@ fn sendings(trace: &Trace) -> Result<(BTreeMap<u64, Sending>, Vec<Loss>), String
     for transfer in &trace.timeline.transfers {
         sendings.entry(transfer.stream).or_default();
     }
-    let mut gaps = gaps(trace).into_iter().peekable();
+    let mut gaps = gaps(trace).peekable();
     let mut lost: Vec<Loss> = Vec::new();
     let (mut now_us, mut place, mut last_packet, mut last_stream) = (0, 0, None, None);
     for (frame, packet) in in_order_of_sending(trace)? {
-        while let Some(gap) = gaps.next_if(|gap| Some(gap.before) <= packet) {
-            lost.push(Loss { time_us: now_us, after: place, bytes: gap.bytes });
+        while let Some((_, bytes)) = gaps.next_if(|gap| Some(gap.0) <= packet) {
+            lost.push(Loss { time_us: now_us, after: place, bytes });
         }
         now_us = now_us.max(frame.time_us);
         let Some(sending) = sendings.get_mut(&frame.stream) else { continue };

@@ -79,14 +79,12 @@ impl Completions {
     ) -> Result<Self, Unmeasured> {
         let start_us = trace.timeline.start_us().ok_or(Unmeasured::EmptySet)?;
         let unfinished: BTreeSet<u64> = trace.unfinished_pushes().map(|it| it.stream).collect();
-        let mut resources = Vec::new();
-        for transfer in &trace.timeline.transfers {
-            if belongs(transfer) && !unfinished.contains(&transfer.stream) {
-                let stream = trace.stream(transfer.stream);
-                resources.push(Completion::streamed(transfer, stream, start_us)?);
-            }
-        }
-        Self::from_resources(resources)
+        let transfers = trace.timeline.transfers.iter();
+        let resources: Result<Vec<Completion>, Unmeasured> = transfers
+            .filter(|it| belongs(it) && !unfinished.contains(&it.stream))
+            .map(|it| Completion::streamed(it, trace.stream(it.stream), start_us))
+            .collect();
+        Self::from_resources(resources?)
     }
 
     /// The same over finished ones, with the list of unfinished ones, pushes or not. If none finished, the reason of the

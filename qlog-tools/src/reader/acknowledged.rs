@@ -77,7 +77,9 @@ impl Acknowledged {
         if ranges.iter().any(|(first, end)| first == end) {
             self.ends = Ends::Last;
             self.without_ends.clear();
-        } else if ranges.iter().any(|(_, end)| Some(*end) == sent || begins_after(ranges, *end)) {
+        } else if ranges.iter().any(|(_, end)| {
+            Some(*end) == sent || ranges.iter().any(|it| end.checked_add(1) == Some(it.0))
+        }) {
             self.ends = Ends::NumberAfter;
             self.with_ends.clear();
         }
@@ -154,10 +156,6 @@ impl Collector {
             *place -= removed_before.get(*place as usize).copied().unwrap_or_default();
         }
     }
-}
-
-fn begins_after(ranges: &[(u64, u64)], end: u64) -> bool {
-    ranges.iter().any(|it| end.checked_add(1) == Some(it.0))
 }
 
 /// Adds `ranges` to `known`; returns the new numbers.

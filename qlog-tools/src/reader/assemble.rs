@@ -59,9 +59,7 @@ impl Collector {
             trace.packets.get_or_insert_default().acknowledged = Some(acknowledged);
         }
         if let Some(events) = &mut trace.events {
-            if self.acknowledged.are_beyond() {
-                events.list.end_ranges_before_their_ends();
-            }
+            events.list.ends_are_beyond = self.acknowledged.are_beyond();
             // Names with too many were emptied.
             events.moments.retain(|_, times_us| !times_us.is_empty());
         }

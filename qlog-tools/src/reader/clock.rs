@@ -54,7 +54,8 @@ impl Clock {
         let is_epoch = is_first && (EPOCH_FROM..1e17).contains(&time);
         if is_epoch {
             self.origin = Some(time);
-            self.unit_us = epoch_unit_us(time);
+            // Its size tells the unit of a time since 1970: today is about 1.8e9 s.
+            self.unit_us = if time >= 1e14 { 1.0 } else { 1000.0 };
         }
         let since = match self.origin {
             Some(_) if self.counts_from_previous && !is_epoch => time,
@@ -91,11 +92,6 @@ impl Clock {
         let is_as_logged = self.origin.is_none() && (self.unit_us - 1000.0).abs() < 0.5;
         if is_as_logged { time } else { (time * self.unit_us * 1000.0).round() / 1e6 }
     }
-}
-
-/// Derives the unit of a time since 1970 from its size: today is about 1.8e9 s.
-fn epoch_unit_us(time: f64) -> f64 {
-    if time >= 1e14 { 1.0 } else { 1000.0 }
 }
 
 #[cfg(test)]

@@ -80,14 +80,6 @@ pub(super) struct Promise {
     pub(super) request: Message,
 }
 
-/// How a packet event was handled.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Taken {
-    Fresh,
-    /// It was a duplicate of the preceding packet event.
-    Twice,
-}
-
 impl Collector {
     pub(super) fn new(trace: Trace, options: ReadOptions) -> Self {
         let ReadOptions { detail, vantage } = options;
@@ -112,17 +104,18 @@ impl Collector {
         self.streams.len() + self.received.streams() + self.sent.streams() + self.promises.len()
     }
 
+    /// Returns whether it is new, not a duplicate of the preceding packet event.
     pub(super) fn packet(
         &mut self,
         time_us: u64,
         data: &[u8],
         direction: Direction,
-    ) -> serde_json::Result<Taken> {
+    ) -> serde_json::Result<bool> {
         let packet: Packet<'_> = body(data)?;
         let key = packet.number().map(|number| (time_us, packet.space(), number));
         let last = &mut self.last_packets[direction as usize];
         if key.is_some() && *last == key {
-            return Ok(Taken::Twice);
+            return Ok(false);
         }
         *last = key;
         if packet.space() == Space::Initial {
@@ -178,7 +171,7 @@ impl Collector {
                 }
             }
         }
-        Ok(Taken::Fresh)
+        Ok(true)
     }
 
     /// An event that the figures can mark.
@@ -228,7 +221,7 @@ impl Collector {
     pub(super) fn packet_lost(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let packet: Packet<'_> = body(data)?;
         let lost = &mut self.trace.counts.packets_lost;
-        *lost = lost.saturating_add(packet.lost());
+        *lost = lost.saturating_add(packet.lost_packets.map_or(1, |it| it.0));
         self.packet_record(time_us, &packet, PacketEvent::Lost);
         Ok(())
     }
@@ -335,23 +328,17 @@ impl Collector {
         self.about = moved.stream_id.map_or(About::Connection, |it| About::Stream(it.0));
         if let (Some(stream), Some("application")) = (moved.stream_id, moved.from.as_deref()) {
             self.exchange(stream.0).handed_over_us.get_or_insert(time_us);
-            if let Some(end) = moved.end().filter(|_| self.keeps_writes()) {
-                self.written(stream.0, time_us, end);
+            let keeps = self.detail >= Detail::Order && self.is_of_requests(Direction::Received);
+            if let Some(end) = moved.end().filter(|_| keeps) {
+                let all = self.trace.written.get_or_insert_default();
+                let written = all.entry(stream.0).or_default();
+                if written.last().is_none_or(|last| last.1 < end) {
+                    written.push((time_us, end));
+                    self.moments_kept += 1;
+                }
             }
         }
         Ok(())
-    }
-
-    fn keeps_writes(&self) -> bool {
-        self.detail >= Detail::Order && self.is_of_requests(Direction::Received)
-    }
-
-    fn written(&mut self, stream: u64, time_us: u64, end: u64) {
-        let written = self.trace.written.get_or_insert_default().entry(stream).or_default();
-        if written.last().is_none_or(|last| last.1 < end) {
-            written.push((time_us, end));
-            self.moments_kept += 1;
-        }
     }
 
     pub(super) fn http_frame(
@@ -387,7 +374,8 @@ impl Collector {
                 }
             }
             "priority_update" => {
-                if let Some((element, how, value)) = event.frame.priority_update() {
+                let value = event.frame.priority_field_value.as_deref();
+                if let Some(((element, how), value)) = event.frame.prioritized().zip(value) {
                     self.signal(time_us, element, how, value);
                 }
             }
@@ -491,7 +479,8 @@ impl Collector {
         let exchange = self.exchange(stream);
         if message.is_request {
             exchange.request.get_or_insert((time_us, direction, message));
-        } else if message.is_final_response() {
+        } else if message.status.is_some_and(|status| status >= 200) {
+            // No interim response.
             exchange.response.get_or_insert(message);
         }
     }

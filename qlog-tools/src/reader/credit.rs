@@ -88,13 +88,11 @@ impl Collector {
 
     /// A frame that arrived and may raise a limit ([`Detail::Full`]).
     pub(super) fn credit(&mut self, time_us: u64, frame: &Frame<'_>) {
-        let flow_control = &mut self.trace.flow_control;
-        let is_raised = match (frame.connection_limit(), frame.stream_limit()) {
-            (Some(bytes), _) => flow_control.get_or_insert_default().raise(time_us, bytes),
-            (_, Some((stream, bytes))) => {
-                flow_control.get_or_insert_default().raise_stream(stream, time_us, bytes)
-            }
-            (None, None) => false,
+        let Some((stream, bytes)) = frame.limit() else { return };
+        let flow_control = self.trace.flow_control.get_or_insert_default();
+        let is_raised = match stream {
+            Some(stream) => flow_control.raise_stream(stream, time_us, bytes),
+            None => flow_control.raise(time_us, bytes),
         };
         self.moments_kept += usize::from(is_raised);
     }

@@ -93,31 +93,23 @@ impl Header {
     }
 
     pub(super) fn said(&self) -> trace::Header {
-        let start = self.start();
+        // The wall clock at time 0: the reference time's, or the reference time itself.
+        let reference = ["common_fields", "reference_time", "wall_clock_time"];
+        let start = self.first_text(&[&reference, &reference[..2], &["starttime"]]);
+        let [schema, version] = ["file_schema", "qlog_version"]
+            .map(|key| self.file.get(key).or_else(|| self.trace.get(key)).and_then(text));
         trace::Header {
             title: self.title(),
             stack: self.stack(),
-            format: self.format(),
+            format: schema.or(version),
             started_ms: start.as_deref().and_then(epoch_ms),
             start,
             ..trace::Header::default()
         }
     }
 
-    /// The wall clock at time 0: the reference time's, or the reference time itself.
-    fn start(&self) -> Option<String> {
-        let reference = ["common_fields", "reference_time", "wall_clock_time"];
-        self.first_text(&[&reference, &reference[..2], &["starttime"]])
-    }
-
     fn title(&self) -> Option<String> {
         self.text_at(&["title"]).or_else(|| self.file.get("title").and_then(text))
-    }
-
-    fn format(&self) -> Option<String> {
-        let [schema, version] = ["file_schema", "qlog_version"]
-            .map(|key| self.file.get(key).or_else(|| self.trace.get(key)).and_then(text));
-        schema.or(version)
     }
 
     /// The connection's ID, in the form that both ends write.
@@ -125,12 +117,6 @@ impl Header {
         let [first, old, group] = ["ODCID", "odcid", "group_id"].map(|it| ["common_fields", it]);
         let id = self.first_text(&[&first, &old, &group, &["connectionid"]]);
         id.map(|id| id.to_ascii_lowercase())
-    }
-
-    /// Whether the log is from tquic, which does not name itself but has unique descriptions.
-    fn is_nameless_tquic(&self) -> bool {
-        let description = self.text_at(&["description"]).unwrap_or_default();
-        ["id=SERVER-", "id=CLIENT-"].iter().any(|it| description.starts_with(it))
     }
 
     /// The program that wrote it, from whatever identifies it.
@@ -150,7 +136,10 @@ impl Header {
             let hint = hint.to_ascii_lowercase();
             STACKS.split(' ').find(|stack| hint.contains(stack))
         });
-        let known = known.or_else(|| self.is_nameless_tquic().then_some("tquic"));
+        // tquic does not name itself, but has unique descriptions.
+        let description = self.text_at(&["description"]).unwrap_or_default();
+        let is_tquic = ["id=SERVER-", "id=CLIENT-"].iter().any(|it| description.starts_with(it));
+        let known = known.or_else(|| is_tquic.then_some("tquic"));
         let name = known.map(str::to_owned).or_else(|| {
             named.filter(|name| !matches!(&**name, "" | "TODO" | "client" | "server" | "pcap"))
         });
@@ -185,7 +174,8 @@ mod tests {
             br#"{"vantagepoint":"SERVER","connectionid":"c3","fields":["time"],"starttime":5}"#,
         );
         assert_eq!(old.vantage(), Vantage::Server);
-        assert_eq!((old.format().as_deref(), old.start().as_deref()), (Some("0.1"), Some("5")));
+        let said = old.said();
+        assert_eq!((said.format.as_deref(), said.start.as_deref()), (Some("0.1"), Some("5")));
         assert_eq!(old.event_fields(), ["time"]);
     }
 

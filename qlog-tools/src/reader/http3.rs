@@ -37,7 +37,7 @@ pub(crate) struct Frame<'a> {
     #[serde(borrow)]
     target_stream_type: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    priority_field_value: Option<Cow<'a, str>>,
+    pub(super) priority_field_value: Option<Cow<'a, str>>,
 }
 
 impl Frame<'_> {
@@ -48,12 +48,6 @@ impl Frame<'_> {
             (Some(stream), None) if !is_push => Some((stream.0, SignalKind::Update)),
             (stream, push) => Some((push.or(stream)?.0, SignalKind::PushUpdate)),
         }
-    }
-
-    /// The same, with its value.
-    pub(super) fn priority_update(&self) -> Option<(u64, SignalKind, &str)> {
-        let (element, how) = self.prioritized()?;
-        Some((element, how, self.priority_field_value.as_deref()?))
     }
 }
 
@@ -162,11 +156,6 @@ impl Message {
     pub(super) fn texts(&self) -> impl Iterator<Item = &String> {
         let others = [&self.content_type, &self.priority];
         std::iter::once(&self.url).chain(others.into_iter().flatten())
-    }
-
-    /// Whether it is neither a request nor an interim response: the message of the body.
-    pub(super) fn is_final_response(&self) -> bool {
-        self.status.is_some_and(|status| status >= 200)
     }
 }
 

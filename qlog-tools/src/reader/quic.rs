@@ -31,7 +31,7 @@ pub(super) struct Packet<'a> {
     packet_number: Option<Whole>,
     raw: Option<Raw>,
     /// mvfst's single event for all packets lost at once.
-    lost_packets: Option<Whole>,
+    pub(super) lost_packets: Option<Whole>,
     #[serde(borrow, default)]
     frames: Option<Vec<Frame<'a>>>,
     /// Why it was sent.
@@ -90,11 +90,6 @@ impl<'a> Packet<'a> {
     /// Whether the log states that it was sent because a probe timer expired.
     pub(super) fn is_probe(&self) -> bool {
         self.trigger.is_some_and(|it| it.get() == r#""pto_probe""#)
-    }
-
-    /// The number of packets in an event of losses.
-    pub(super) fn lost(&self) -> u64 {
-        self.lost_packets.map_or(1, |packets| packets.0)
     }
 
     /// 0 if not logged.
@@ -269,15 +264,13 @@ impl Frame<'_> {
         }
     }
 
-    /// The connection's limit that a `MAX_DATA` frame sets.
-    pub(super) fn connection_limit(&self) -> Option<u64> {
-        self.maximum.filter(|_| self.is("max_data")).and_then(number_in)
-    }
-
-    /// The stream and its limit that a `MAX_STREAM_DATA` frame sets.
-    pub(super) fn stream_limit(&self) -> Option<(u64, u64)> {
-        let bytes = self.maximum.filter(|_| self.is("max_stream_data")).and_then(number_in)?;
-        Some((self.stream_id?.0, bytes))
+    /// The limit that a `MAX_DATA` or `MAX_STREAM_DATA` frame sets, and in the latter the stream.
+    pub(super) fn limit(&self) -> Option<(Option<u64>, u64)> {
+        let bytes = self.maximum.and_then(number_in)?;
+        match self.is("max_data") {
+            true => Some((None, bytes)),
+            false => Some((Some(self.stream_id.filter(|_| self.is("max_stream_data"))?.0), bytes)),
+        }
     }
 
     /// Whether its length is missing without a good reason: an empty frame that only ends a stream needs none.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 
 use super::clock::{Clock, ClockRepair};
-use super::collect::{Collector, Taken};
+use super::collect::Collector;
 use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
@@ -341,7 +341,7 @@ impl TraceReading {
             return false;
         };
         let kind = kind(&event.name);
-        let Ok(taken) = self.take(time_us, kind, event) else {
+        let Ok(is_new) = self.take(time_us, kind, event) else {
             self.clock = before;
             return false;
         };
@@ -356,7 +356,7 @@ impl TraceReading {
         counts.records += 1;
         counts.events += 1;
         self.collector.text_bytes += count_name(&mut counts.by_name, &event.name);
-        if taken == Taken::Twice {
+        if !is_new {
             trace.repair(TWICE, record);
             return true;
         }
@@ -380,12 +380,13 @@ impl TraceReading {
         true
     }
 
+    /// Returns whether it is new, not a packet that was logged twice.
     fn take(
         &mut self,
         time_us: u64,
         kind: EventKind,
         event: &Event<'_>,
-    ) -> serde_json::Result<Taken> {
+    ) -> serde_json::Result<bool> {
         let (collector, data) = (&mut self.collector, event.data);
         match kind {
             EventKind::PacketSent => return collector.packet(time_us, data, Direction::Sent),
@@ -418,7 +419,7 @@ impl TraceReading {
             EventKind::DatagramsReceived => collector.datagrams(data, Direction::Received),
             EventKind::Unused | EventKind::Unknown => {}
         }
-        Ok(Taken::Fresh)
+        Ok(true)
     }
 }
 

@@ -72,20 +72,20 @@ pub(super) const EVENTS: Series = Series {
 };
 
 fn event_list(trace: &Trace) -> Option<&EventList> {
-    trace.events.as_ref().map(|it| &it.list).filter(|it| !it.rows().is_empty())
+    trace.events.as_ref().map(|it| &it.list).filter(|it| !it.rows.is_empty())
 }
 
 fn write_events(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
     let Some(list) = event_list(source.trace) else { return Ok(()) };
     let mut all_frames = list.frames();
     let mut words = String::new();
-    for row in list.rows() {
+    for row in &list.rows {
         words.clear();
         let stream = Cell::maybe(row.stream(), Cell::Whole);
         let mut packet = [Cell::None; 4];
         if let RowAbout::Packet { event, space, number, bytes, frames } = row.about {
             for frame in all_frames.by_ref().take(frames as usize) {
-                add_frame(&mut words, &frame, list.kinds());
+                add_frame(&mut words, &frame, &list.kinds);
             }
             packet = [
                 Cell::Text(event.name()),
@@ -94,7 +94,7 @@ fn write_events(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
                 logged(bytes),
             ];
         }
-        let name = list.names().get(usize::from(row.name)).map_or("", |it| it);
+        let name = list.names.get(usize::from(row.name)).map_or("", |it| it);
         let [event, space, number, bytes] = packet;
         let time = Cell::Time(row.time_us);
         rows(&[time, Cell::Text(name), stream, event, space, number, bytes, Cell::Text(&words)])?;

@@ -39,12 +39,12 @@ impl EventColumns {
     /// The events of `list`; `at` converts their times to the figure's. `shown` are the figure's frames, if they are from this
     /// log.
     pub fn of(list: &EventList, at: impl Fn(u64) -> u64, shown: &[StreamFrame]) -> Self {
-        let rows = list.rows();
+        let rows = &list.rows;
         let packets = rows.iter().filter_map(packet);
         let frames = frames(list, shown);
         let columns = json!({
-            "names": list.names(),
-            "kinds": list.kinds(),
+            "names": list.names,
+            "kinds": list.kinds,
             "time": pack_rising(rows.iter().map(|it| at(it.time_us))),
             "name": pack(rows.iter().map(|it| u64::from(it.name))),
             "what": pack(rows.iter().map(what)),
@@ -58,7 +58,7 @@ impl EventColumns {
             "value": pack(frames.values.iter().copied()),
             "valueCount": frames.values.len(),
             "textBytes": pack(rows.iter().map(|it| u64::from(it.text_bytes))),
-            "text": pack_bytes(list.texts()),
+            "text": pack_bytes(&list.texts),
         });
         let (events, packets) = (rows.len(), packets.count());
         Self { events, packets, columns, ..Self::default() }
@@ -124,7 +124,7 @@ fn frames(list: &EventList, shown: &[StreamFrame]) -> Frames {
     let mut shown = shown.iter().peekable();
     let mut all = list.frames();
     let mut largest = [0_u64; 4];
-    for row in list.rows() {
+    for row in &list.rows {
         let Some(packet) = packet(row) else { continue };
         for frame in all.by_ref().take(packet.frames as usize) {
             match frame {
