@@ -10,8 +10,7 @@ use schedulers::{
     Call, Catalogue, Element, Kind, PageGraph, Scheduler, Scheme, Signal, Snapshot, StreamId,
 };
 
-use crate::trace::SchedulerCall;
-use crate::trace::Trace;
+use crate::trace::{SchedulerCall, Trace};
 
 /// A scheduler that repeats a log's calls, in chronological order.
 #[derive(Debug)]
@@ -53,13 +52,11 @@ pub enum TreeChange {
 
 /// The kind of each stream's resource, according to the log.
 pub fn kinds(trace: &Trace) -> BTreeMap<Element, Kind> {
-    let mut kinds = BTreeMap::new();
-    for call in trace.scheduler_calls() {
-        if let Ok(Call::Open(stream, resource)) = &call.call {
-            kinds.insert(Element::Stream(*stream), resource.kind);
-        }
-    }
-    kinds
+    let kinds = trace.scheduler_calls().iter().filter_map(|call| match &call.call {
+        Ok(Call::Open(stream, resource)) => Some((Element::Stream(*stream), resource.kind)),
+        _ => None,
+    });
+    kinds.collect()
 }
 
 /// The time of the first call after which the most streams are ready; `None` without calls.
@@ -98,21 +95,19 @@ pub fn tree_changes(
             Ok(Call::Open(stream, _)) => (TreeChange::Opened, Element::Stream(stream)),
             Ok(Call::SetReady(stream, true)) => (TreeChange::Ready, Element::Stream(stream)),
             Ok(Call::Close(stream)) => (TreeChange::Closed, Element::Stream(stream)),
-            Ok(Call::Signal(signal)) => (TreeChange::Signalled, prioritized(signal)),
+            Ok(Call::Signal(signal)) => {
+                let element = match signal {
+                    Signal::Depend { element, .. } => element,
+                    Signal::Extensible { stream, .. } | Signal::Bucket { stream, .. } => {
+                        Element::Stream(stream)
+                    }
+                };
+                (TreeChange::Signalled, element)
+            }
             _ => continue,
         });
     }
     changes
-}
-
-/// The subject of a signal.
-fn prioritized(signal: Signal) -> Element {
-    match signal {
-        Signal::Depend { element, .. } => element,
-        Signal::Extensible { stream, .. } | Signal::Bucket { stream, .. } => {
-            Element::Stream(stream)
-        }
-    }
 }
 
 impl<'a> Replay<'a> {
@@ -173,7 +168,13 @@ impl<'a> Replay<'a> {
     fn make(&mut self, call: &SchedulerCall) -> Result<(), String> {
         let call = call.call.as_ref().map_err(Clone::clone)?;
         if let Call::Start { scheme, in_group } = call {
-            return self.take_over(scheme, *in_group);
+            // Another scheduler takes over; the following calls tell it about responses in progress.
+            if *in_group {
+                let cause = "from here on several connections are ordered as one, and their calls are in several logs";
+                return Err(cause.to_owned());
+            }
+            let scheme = self.catalogue.find_for_page(scheme).map_err(|error| error.to_string())?;
+            return self.start(scheme);
         }
         let Some((_, scheduler)) = &mut self.ordering else {
             return Err("the log does not name its scheme: name it".to_owned());
@@ -183,16 +184,6 @@ impl<'a> Replay<'a> {
         }
         call.make(scheduler);
         Ok(())
-    }
-
-    /// Another scheduler takes over; the following calls tell it about responses in progress.
-    fn take_over(&mut self, scheme: &str, in_group: bool) -> Result<(), String> {
-        if in_group {
-            let cause = "from here on several connections are ordered as one, and their calls are in several logs";
-            return Err(cause.to_owned());
-        }
-        let scheme = self.catalogue.find_for_page(scheme).map_err(|error| error.to_string())?;
-        self.start(scheme)
     }
 }
 

@@ -95,12 +95,11 @@ impl Series {
     pub fn lacking(&self, traces: &[Trace]) -> Vec<Option<&'static str>> {
         let reasons: Vec<Option<&str>> = traces.iter().map(|it| (self.lacks)(it)).collect();
         let with_rows = traces.iter().zip(&reasons).filter(|(_, reason)| reason.is_none());
-        let mut lacking = Vec::with_capacity(traces.len());
-        for (trace, reason) in traces.iter().zip(&reasons) {
+        let lacking = traces.iter().zip(&reasons).map(|(trace, reason)| {
             let is_told = with_rows.clone().any(|(other, _)| is_same_connection(other, trace));
-            lacking.push(if is_told { None } else { *reason });
-        }
-        lacking
+            reason.filter(|_| !is_told)
+        });
+        lacking.collect()
     }
 
     /// Writes the rows of all logs, one log after the other.

@@ -19,7 +19,7 @@ use crate::pacing::{Acknowledgements, Pacing};
 use crate::packetization::Packetization;
 use crate::pairing::Ends;
 use crate::restraints::bounds;
-use crate::trace::{Trace, Vantage};
+use crate::trace::Vantage;
 use crate::views::no_waits;
 
 pub use held::{Cause, Held, Phase};
@@ -106,6 +106,9 @@ impl Summary {
         let recovered = Recovered::of(sender, client, &recovery);
         let held = Held::of(sender, &recovered, round_trips.as_ref());
         let waits = client.filter(|it| no_waits(it).is_none());
+        // A repeated acknowledgement was not delayed for as long as it reports (RFC 9002, section 5.3).
+        let acks = sender.recovery_events.acks.iter().filter(|it| it.is_newest);
+        let delays_ms = acks.filter_map(|it| Some((it.time_us, it.delay_ms?)));
         let mut summary = Self {
             sentences: Vec::new(),
             duration_ms: end_us.saturating_sub(start_us) as f64 / 1000.0,
@@ -116,7 +119,7 @@ impl Summary {
             flow: Flow::of(log, sender),
             recovery: recovered,
             round_trips,
-            ack_delay: Spread::of(ack_delays_ms(sender)),
+            ack_delay: Spread::of(delays_ms.collect()),
             announced_ack_delay_ms: sender.recovery_events.max_ack_delay_ms,
             longest_wait: waits.and_then(|it| {
                 HeadOfLine::new(Arrivals::of(it, server.map(|it| &it.arrivals))).longest
@@ -144,12 +147,6 @@ impl Traffic {
             packetization: Packetization::of(sender),
         }
     }
-}
-
-/// Excludes repeated acknowledgements: such a frame was not delayed for as long as it reports (RFC 9002, section 5.3).
-fn ack_delays_ms(sender: &Trace) -> Vec<(u64, f64)> {
-    let acks = sender.recovery_events.acks.iter();
-    acks.filter(|it| it.is_newest).filter_map(|it| Some((it.time_us, it.delay_ms?))).collect()
 }
 
 fn first_of(recovery: &LossRecovery, kind: StepKind) -> Option<(f64, Option<u64>)> {

@@ -130,16 +130,16 @@ fn container(look: &[u8]) -> Container {
         {
             Container::Contained
         }
-        Err(_) if is_document(text) => Container::Contained,
+        // A document begins with a brace, or is assigned to a JavaScript variable.
+        Err(_)
+            if text.iter().position(|&byte| byte == b'{').is_some_and(|brace| {
+                brace == 0 || text[..brace].trim_ascii_end().ends_with(b"=")
+            }) =>
+        {
+            Container::Contained
+        }
         _ => Container::Lines,
     }
-}
-
-/// A document begins with a brace, or is assigned to a JavaScript variable.
-fn is_document(text: &[u8]) -> bool {
-    let brace = text.iter().position(|&byte| byte == b'{');
-    let before = &text[..brace.unwrap_or(text.len())];
-    brace.is_some() && (before.is_empty() || before.trim_ascii_end().ends_with(b"="))
 }
 
 #[cfg(test)]

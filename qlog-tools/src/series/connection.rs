@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::{Cell, Rows, Series, Source, column};
+use super::{Cell, Series, column};
 use crate::event_list::{EventList, FrameContent, KeptFrame, RowAbout};
 use crate::loss_recovery::{Basis, LossRecovery};
 use crate::packet_curves::{CURVES, curves};
@@ -68,38 +68,31 @@ pub(super) const EVENTS: Series = Series {
     ],
     detail: Detail::Events,
     lacks: |trace: &Trace| event_list(trace).is_none().then_some(NO_EVENTS),
-    write: write_events,
+    write: |source, rows| {
+        let Some(list) = event_list(source.trace) else { return Ok(()) };
+        let mut all_frames = list.frames();
+        let mut words = String::new();
+        list.rows.iter().try_for_each(|row| {
+            words.clear();
+            let stream = Cell::maybe(row.stream(), Cell::Whole);
+            let mut packet = [Cell::None; 4];
+            if let RowAbout::Packet { event, space, number, bytes, frames } = row.about {
+                for frame in all_frames.by_ref().take(frames as usize) {
+                    add_frame(&mut words, &frame, &list.kinds);
+                }
+                let (event, space) = (Cell::Text(event.name()), Cell::Text(space.name()));
+                packet = [event, space, Cell::maybe(number, Cell::Whole), logged(bytes)];
+            }
+            let name = list.names.get(usize::from(row.name)).map_or("", |it| it);
+            let (time, name, [event, space, number, bytes]) =
+                (Cell::Time(row.time_us), Cell::Text(name), packet);
+            rows(&[time, name, stream, event, space, number, bytes, Cell::Text(&words)])
+        })
+    },
 };
 
 fn event_list(trace: &Trace) -> Option<&EventList> {
     trace.events.as_ref().map(|it| &it.list).filter(|it| !it.rows.is_empty())
-}
-
-fn write_events(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    let Some(list) = event_list(source.trace) else { return Ok(()) };
-    let mut all_frames = list.frames();
-    let mut words = String::new();
-    for row in &list.rows {
-        words.clear();
-        let stream = Cell::maybe(row.stream(), Cell::Whole);
-        let mut packet = [Cell::None; 4];
-        if let RowAbout::Packet { event, space, number, bytes, frames } = row.about {
-            for frame in all_frames.by_ref().take(frames as usize) {
-                add_frame(&mut words, &frame, &list.kinds);
-            }
-            packet = [
-                Cell::Text(event.name()),
-                Cell::Text(space.name()),
-                Cell::maybe(number, Cell::Whole),
-                logged(bytes),
-            ];
-        }
-        let name = list.names.get(usize::from(row.name)).map_or("", |it| it);
-        let [event, space, number, bytes] = packet;
-        let time = Cell::Time(row.time_us);
-        rows(&[time, Cell::Text(name), stream, event, space, number, bytes, Cell::Text(&words)])?;
-    }
-    Ok(())
 }
 
 /// Appends a frame in words; writing to a string cannot fail.
@@ -197,32 +190,29 @@ pub(super) const FLOW_CONTROL: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace: &Trace| trace.flow_control.is_none().then_some(NO_LIMITS),
-    write: write_flow_control,
-};
-
-fn write_flow_control(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    let Some(flow_control) = &source.trace.flow_control else { return Ok(()) };
-    let initial = [
-        ("streams of the other end", flow_control.initial.of_its_streams),
-        ("own streams", flow_control.initial.of_own_streams),
-        ("one-way streams", flow_control.initial.one_way),
-    ];
-    for (limits, bytes) in initial {
-        if let Some(bytes) = bytes {
+    write: |source, rows| {
+        let Some(flow_control) = &source.trace.flow_control else { return Ok(()) };
+        let initial = [
+            ("streams of the other end", flow_control.initial.of_its_streams),
+            ("own streams", flow_control.initial.of_own_streams),
+            ("one-way streams", flow_control.initial.one_way),
+        ];
+        for (limits, bytes) in initial.into_iter().filter_map(|(limits, it)| Some((limits, it?))) {
             rows(&[Cell::None, Cell::Text(limits), Cell::None, Cell::Whole(bytes)])?;
         }
-    }
-    let connection = flow_control.connection.iter().map(|it| (None, it));
-    let streams = flow_control.streams.iter();
-    let of_streams =
-        streams.flat_map(|(stream, all)| all.iter().map(move |it| (Some(*stream), it)));
-    for (stream, &(time_us, bytes)) in connection.chain(of_streams) {
-        let limits = if stream.is_some() { "stream" } else { "connection" };
-        let stream = Cell::maybe(stream, Cell::Whole);
-        rows(&[Cell::Time(time_us), Cell::Text(limits), stream, Cell::Whole(bytes)])?;
-    }
-    Ok(())
-}
+        for &(time_us, bytes) in &flow_control.connection {
+            let limits = Cell::Text("connection");
+            rows(&[Cell::Time(time_us), limits, Cell::None, Cell::Whole(bytes)])?;
+        }
+        for (&stream, limits) in &flow_control.streams {
+            let cells = [Cell::Text("stream"), Cell::Whole(stream)];
+            for &(time_us, bytes) in limits {
+                rows(&[Cell::Time(time_us), cells[0], cells[1], Cell::Whole(bytes)])?;
+            }
+        }
+        Ok(())
+    },
+};
 
 pub(super) const RECOVERY: Series = Series {
     name: "recovery",

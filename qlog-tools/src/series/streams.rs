@@ -1,8 +1,6 @@
 //! Stream-level series: rows about streams, frames and responses.
 
-use std::io;
-
-use super::{Cell, Rows, Series, Source, column};
+use super::{Cell, Series, column};
 use crate::causes::frame_causes;
 use crate::head_of_line::{Arrivals, HeadOfLine};
 use crate::metrics::completed_share;
@@ -105,27 +103,19 @@ pub(super) const BLOCKING: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace| why_not(trace, "hol"),
-    write: write_blocking,
+    write: |source, rows| {
+        let arrivals = &source.trace.arrivals;
+        let server = source.other.filter(|it| no_streams(it).is_none());
+        let hol = HeadOfLine::new(Arrivals::of(source.trace, server.map(|it| &it.arrivals)));
+        let readable = hol.released(arrivals.len());
+        let order = Cell::Text(if hol.is_exact { "exact" } else { "estimated" });
+        arrivals.iter().zip(readable).try_for_each(|((frame, _), readable)| {
+            let [stream, bytes] = [frame.stream, frame.bytes].map(Cell::Whole);
+            let [own, in_one_order] = readable.map(Cell::Whole);
+            rows(&[Cell::Time(frame.time_us), stream, bytes, own, in_one_order, order])
+        })
+    },
 };
-
-fn write_blocking(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    let trace = source.trace;
-    let server = source.other.filter(|it| no_streams(it).is_none());
-    let hol = HeadOfLine::new(Arrivals::of(trace, server.map(|it| &it.arrivals)));
-    let readable = hol.released(trace.arrivals.len());
-    let order = if hol.is_exact { "exact" } else { "estimated" };
-    for ((frame, _), [own, in_one_order]) in trace.arrivals.iter().zip(readable) {
-        rows(&[
-            Cell::Time(frame.time_us),
-            Cell::Whole(frame.stream),
-            Cell::Whole(frame.bytes),
-            Cell::Whole(own),
-            Cell::Whole(in_one_order),
-            Cell::Text(order),
-        ])?;
-    }
-    Ok(())
-}
 
 pub(super) const INDEX: Series = Series {
     name: "index",
@@ -161,25 +151,21 @@ pub(super) const PRIORITIES: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace: &Trace| trace.signals.is_empty().then_some(NO_SIGNALS),
-    write: write_priorities,
+    write: |source, rows| {
+        source.trace.signals.iter().try_for_each(|signal| {
+            let how = match signal.how {
+                SignalKind::Request => "request",
+                SignalKind::Response => "response",
+                SignalKind::Update | SignalKind::PushUpdate => "update",
+                SignalKind::Applied => "applied",
+            };
+            rows(&[
+                Cell::Time(signal.time_us),
+                Cell::Text(if signal.is_of_stream() { "stream" } else { "push" }),
+                Cell::Whole(signal.element),
+                Cell::Text(how),
+                Cell::Text(&signal.value),
+            ])
+        })
+    },
 };
-
-fn write_priorities(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    for signal in &source.trace.signals {
-        let (about, how) = match signal.how {
-            SignalKind::Request => ("stream", "request"),
-            SignalKind::Response => ("stream", "response"),
-            SignalKind::Update => ("stream", "update"),
-            SignalKind::PushUpdate => ("push", "update"),
-            SignalKind::Applied => ("stream", "applied"),
-        };
-        rows(&[
-            Cell::Time(signal.time_us),
-            Cell::Text(about),
-            Cell::Whole(signal.element),
-            Cell::Text(how),
-            Cell::Text(&signal.value),
-        ])?;
-    }
-    Ok(())
-}

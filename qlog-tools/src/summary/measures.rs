@@ -45,7 +45,9 @@ impl Flow {
         let is_of_page = |role| matches!(role, StreamRole::Request | StreamRole::Push);
         let streams = log.streams.iter().filter(|it| is_of_page(it.role));
         let bytes: u64 = streams.map(|it| it.bytes).fold(0, u64::saturating_add);
-        let under_way_us = under_way_us(log);
+        // How long some response was requested and incomplete.
+        let times = if log.vantage == Vantage::Server { working(log) } else { responses(log) };
+        let under_way_us: u64 = times.iter().map(|it| it.1 - it.0).sum();
         if bytes == 0 || under_way_us == 0 {
             return None;
         }
@@ -62,12 +64,6 @@ impl Flow {
             path_basis: path.map(|it| it.1),
         })
     }
-}
-
-/// How long some response was requested and incomplete.
-fn under_way_us(log: &Trace) -> u64 {
-    let times = if log.vantage == Vantage::Server { working(log) } else { responses(log) };
-    times.iter().map(|it| it.1 - it.0).sum()
 }
 
 fn responses(client: &Trace) -> Vec<(u64, u64)> {

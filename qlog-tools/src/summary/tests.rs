@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use super::*;
 use crate::pairing::pairs;
 use crate::reader::{ReadOptions, read_file_traces, read_traces};
-use crate::trace::Detail;
+use crate::trace::{Detail, Trace};
 
 /// The log of one side, written line by line.
 struct Log {
