@@ -57,7 +57,11 @@ fn read_entries<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Entry>, D::Err
 pub fn read_har(json: &[u8]) -> Result<Capture, String> {
     let File { log: Log { creator, pages, mut entries } } =
         serde_json::from_slice(json).map_err(|error| error.to_string())?;
-    settle_sizes(&mut entries, counts_heads(&creator));
+    let stated: Vec<Stated> = entries.iter().map(|it| it.stated.clone()).collect();
+    let sizes = body_sizes(&stated, counts_heads(&creator));
+    for (entry, (bytes, size)) in entries.iter_mut().zip(sizes) {
+        entry.fetch.settle(bytes, size, &entry.stated);
+    }
     mark_subframes(&mut entries);
     let pages = pages.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut capture = Capture::default();
@@ -88,13 +92,6 @@ fn counts_heads(creator: &Value) -> bool {
     let version = text(&creator["version"]);
     let major = version.split('.').next().and_then(|it| it.parse().ok());
     creator["name"] == "Firefox" && major.is_some_and(|it| FIREFOX_COUNTS_HEADS.contains(&it))
-}
-
-fn settle_sizes(entries: &mut [Entry], counts_heads: bool) {
-    let stated: Vec<Stated> = entries.iter().map(|it| it.stated.clone()).collect();
-    for (entry, (bytes, size)) in entries.iter_mut().zip(body_sizes(&stated, counts_heads)) {
-        entry.fetch.settle(bytes, size, &entry.stated);
-    }
 }
 
 /// Marks requests from frames other than the frame of the page's first request.

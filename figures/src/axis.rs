@@ -26,13 +26,9 @@ pub struct Tick {
 }
 
 impl Axis {
-    /// Between five and ten round ticks from 0 to `end`, and the axis' title with its unit.
-    pub fn ticks(self, end: f64) -> (Vec<Tick>, String) {
-        self.ticks_from(0.0, end)
-    }
-
-    /// The same from `origin` to `origin + length`; values are the labels' values.
-    fn ticks_from(self, origin: f64, length: f64) -> (Vec<Tick>, String) {
+    /// Between five and ten round ticks from `origin` to `origin + length`, and the axis' title with its unit; values are
+    /// the labels' values.
+    pub(super) fn ticks(self, origin: f64, length: f64) -> (Vec<Tick>, String) {
         let end = origin + length;
         let (unit, title) = match self {
             Self::Time if end >= 10_000.0 => (1000.0, "time since the first request (s)"),
@@ -93,7 +89,7 @@ impl Across {
         [labels, title]: [f64; 2],
         line: impl Fn(&str) -> Option<String>,
     ) {
-        let (ticks, words) = self.axis.ticks_from(self.origin, self.end);
+        let (ticks, words) = self.axis.ticks(self.origin, self.end);
         let mut free = f64::NEG_INFINITY;
         for tick in ticks {
             let x = self.x(tick.value - self.origin);
@@ -132,7 +128,7 @@ mod tests {
     use super::*;
 
     fn labels(axis: Axis, end: f64) -> (String, String) {
-        let (ticks, title) = axis.ticks(end);
+        let (ticks, title) = axis.ticks(0.0, end);
         (ticks.into_iter().map(|tick| tick.label).collect::<Vec<_>>().join(" "), title)
     }
 

@@ -9,7 +9,7 @@ pub(super) struct NumberAxis {
     right: f64,
     /// The distinct numbers of the data, in ascending order.
     values: Vec<f64>,
-    is_logarithmic: bool,
+    pub(super) is_logarithmic: bool,
 }
 
 /// The axis is logarithmic if the largest number exceeds the median by more than this factor.
@@ -40,10 +40,6 @@ impl NumberAxis {
         let logarithms: Vec<f64> = positive.iter().map(|it| it.ln()).collect();
         let spans = most >= DECADE * least && unevenness(&logarithms) < unevenness(&positive);
         Self { left, right, is_logarithmic: most > SQUEEZED * middle || spans, values }
-    }
-
-    pub(super) fn is_logarithmic(&self) -> bool {
-        self.is_logarithmic
     }
 
     /// The x of a number. On a logarithmic axis, 0 has its own place left of the smallest number.
@@ -125,9 +121,9 @@ mod tests {
 
     #[test]
     fn an_outlier_makes_the_axis_logarithmic() {
-        assert!(!axis(&[0.0, 16.0, 32.0, 48.0, 64.0]).is_logarithmic());
-        assert!(axis(&[0.0, 16.0, 32.0, 48.0, 6400.0]).is_logarithmic());
-        assert!(axis(&[1.0, 4.0, 16.0, 64.0, 256.0]).is_logarithmic());
+        assert!(!axis(&[0.0, 16.0, 32.0, 48.0, 64.0]).is_logarithmic);
+        assert!(axis(&[0.0, 16.0, 32.0, 48.0, 6400.0]).is_logarithmic);
+        assert!(axis(&[1.0, 4.0, 16.0, 64.0, 256.0]).is_logarithmic);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::axis::{Across, Axis};
-use super::blocks::{Block, Blocks};
+use super::blocks::{Block, are_columns, blocks_of};
 use super::paint::Paints;
 use super::sheet::{Drawing, Sheet};
 use super::svg::{Area, INK, MARGIN, Style, Svg, add_box, d, wrapped};
@@ -98,7 +98,7 @@ impl Drawing for Ribbons<'_> {
                 "Each block is one STREAM frame, as wide as its bytes, in order of arrival."
             }
         };
-        let columns = if self.rows.iter().any(|row| Blocks::are_columns(row.timeline)) {
+        let columns = if self.rows.iter().any(|row| are_columns(row.timeline)) {
             " Runs of more than 4000 frames are drawn in 4000 columns, each in the colour of the resource that fills most of it."
         } else {
             ""
@@ -143,10 +143,12 @@ impl Drawing for Ribbons<'_> {
 impl Ribbons<'_> {
     /// The figure as SVG, and its horizontal axis.
     pub fn drawn(&self, sheet: &Sheet) -> (String, Across) {
-        let runs: Vec<Blocks> = self.blocks();
+        let runs = self.rows.iter().map(|row| blocks_of(row.timeline, &self.resources, self.axis));
+        let runs: Vec<Vec<Block>> = runs.collect();
+        let ends = runs.iter().filter_map(|blocks| Some(blocks.last()?.end));
         let marks = self.rows.iter().flat_map(|row| &row.marks).map(|it| it.at_ms);
         let marks = marks.filter(|_| self.axis == Axis::Time);
-        let end = runs.iter().map(Blocks::end).chain(marks).fold(0.0, f64::max);
+        let end = ends.chain(marks).fold(0.0, f64::max);
         let layout = Layout::new(self, sheet, end);
         let paints = Paints::new(&self.id, &looks(&self.resources));
         let mut svg = Svg::on(sheet);
@@ -158,7 +160,7 @@ impl Ribbons<'_> {
             // Once for each run, because it goes through all frames.
             let complete = completions_ms(row.timeline, &self.resources);
             self.draw_row(&mut svg, &layout, place, &complete);
-            self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints, &complete);
+            self.draw_blocks(&mut svg, &layout, place, blocks, &paints, &complete);
             if self.axis == Axis::Time {
                 draw_marks(&mut svg, &layout, row_top(place), row);
             }
@@ -167,10 +169,6 @@ impl Ribbons<'_> {
         let right = sheet.width() - MARGIN;
         let height = legend::draw(&mut svg, top, right, &self.resources, &paints.fills);
         (svg.finish(sheet.width(), top + height + MARGIN, &self.title), layout.across)
-    }
-
-    fn blocks(&self) -> Vec<Blocks> {
-        self.rows.iter().map(|row| Blocks::new(row.timeline, &self.resources, self.axis)).collect()
     }
 
     fn draw_row(&self, svg: &mut Svg, layout: &Layout, place: usize, complete: &[Option<f64>]) {
@@ -307,7 +305,7 @@ fn draw_axis(svg: &mut Svg, layout: &Layout) {
         .draw(svg, [top + 17.0, top + 34.0], |x| Some(d!("M{x} {}V{}", TITLE_HEIGHT - 2.0, top)));
     // The ribbons hide the grid, so the axis has its own ticks.
     let mut axis = d!("M{} {}H{}", layout.across.left, top, layout.across.right);
-    for tick in layout.across.axis.ticks(layout.across.end).0 {
+    for tick in layout.across.axis.ticks(0.0, layout.across.end).0 {
         axis.push_str(&d!("M{} {}v5", layout.across.x(tick.value), top));
     }
     svg.path(&axis, r##"class="outline" stroke="#1a1a1a" stroke-width="1" fill="none""##, "");

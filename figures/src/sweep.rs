@@ -86,7 +86,7 @@ impl Drawing for Sweep {
         } else {
             ""
         };
-        let axes = if self.axis(0.0, 1.0).is_logarithmic() {
+        let axes = if self.axis(0.0, 1.0).is_logarithmic {
             "Both axes are logarithmic"
         } else {
             "The axis of speedups is logarithmic"

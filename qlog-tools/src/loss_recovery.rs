@@ -11,12 +11,14 @@ use crate::saturating_cast::to_u64;
 use crate::trace::{RecoverySample, Trace};
 use crate::views::packets_lost;
 
-/// Without round-trip times.
-const RTT_MS: f64 = 100.0;
+/// The round-trip time that a sender assumes before any measurement (RFC 9002, section 6.2.2).
+pub const INITIAL_RTT_MS: f64 = 333.0;
+/// The assumed round trip if the log has none.
+pub(crate) const RTT_MS: f64 = 100.0;
 /// The granularity of timers (RFC 9002, section 6.1.2).
 const GRANULARITY_MS: f64 = 1.0;
 /// The default time that an end may delay an acknowledgement (RFC 9000, section 18.2).
-const MAX_ACK_DELAY_MS: f64 = 25.0;
+pub(crate) const MAX_ACK_DELAY_MS: f64 = 25.0;
 /// The number of later acknowledged packets after which one counts as lost (RFC 9002, section 6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
 /// A packet sent sooner than this after an arrival is an answer to it, not a probe.

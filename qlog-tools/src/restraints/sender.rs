@@ -4,7 +4,8 @@ use schedulers::Restraint;
 
 use super::moments::Moment;
 use super::streams::Streams;
-use super::{Known, PACING, RTT_MS, SENDING_US, WORK_US};
+use super::{Known, PACING, SENDING_US, WORK_US};
+use crate::loss_recovery::RTT_MS;
 use crate::saturating_cast::to_u64;
 use crate::trace::Trace;
 

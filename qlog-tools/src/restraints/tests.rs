@@ -3,6 +3,8 @@ use std::fmt::Write as _;
 use super::*;
 use crate::reader::{ReadOptions, read_traces};
 use crate::trace::Detail;
+use crate::trace::Vantage;
+use crate::views::{CLIENTS, NO_SENT};
 use proptest::prelude::*;
 
 /// A server's log: times in ms, names of events, bodies.

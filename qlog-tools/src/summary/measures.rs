@@ -9,12 +9,9 @@ use super::ms;
 use crate::causes::{Causes, frame_causes};
 use crate::distribution::place;
 use crate::link_facts::{LinkFacts, busy, joined, rate, received_numbers};
-use crate::loss_recovery::{Basis, LossRecovery, StepKind};
+use crate::loss_recovery::{Basis, INITIAL_RTT_MS, LossRecovery, StepKind};
 use crate::packet::{Packet, PacketEvent, Space};
 use crate::trace::{StreamRole, Trace, Vantage};
-
-/// The round-trip time that a sender assumes before any measurement (RFC 9002, section 6.2.2).
-const INITIAL_RTT_MS: f64 = 333.0;
 
 /// The rate of responses, and of the path, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

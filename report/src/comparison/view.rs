@@ -60,11 +60,11 @@ pub(super) fn of(comparison: &Comparison) -> Value {
     let ribbons = most_telling.and_then(|(_, it)| it.ribbons.as_ref());
     let lead = leading.first().map(|it| &it.figure).or(ribbons);
     let figures = others.into_iter().map(|it| Value::from(Serde(&it.figure)));
-    let mut pages = Vec::new();
-    for (place, it) in drawn.iter().enumerate() {
+    let pages = drawn.iter().enumerate().map(|(place, it)| {
         let leads = most_telling.is_some_and(|it| it.0 == place);
-        pages.push(page(it, comparison.metric, leads));
-    }
+        page(it, comparison.metric, leads)
+    });
+    let pages: Vec<Value> = pages.collect();
     context! {
         title => &comparison.title,
         answers => &comparison.answers,

@@ -130,12 +130,19 @@ fn beside(trace: &Trace, start_us: u64, duration_us: u64) -> Option<Box<Recordin
     }))
 }
 
-/// Removes the origin common to all addresses, and returns it.
+/// Removes the origin common to all addresses, and returns it: `https://a.test`.
 fn cut_common_origin(streams: &mut [Stream]) -> Option<String> {
-    let origin = common_origin(streams)?;
-    for stream in streams.iter_mut().filter(|it| it.role != Role::Control) {
-        stream.url.drain(..origin.len());
+    let of_requests = streams.iter_mut().filter(|it| it.role != Role::Control);
+    let mut urls: Vec<&mut String> = of_requests.map(|it| &mut it.url).collect();
+    let first = urls.first()?;
+    let host = first.find("://")? + 3;
+    let end = first[host..].find('/')? + host;
+    let origin = first[..end].to_owned();
+    let has_it = |url: &str| url.strip_prefix(&*origin).is_some_and(|it| it.starts_with('/'));
+    if !urls.iter().all(|url| has_it(url)) {
+        return None;
     }
+    urls.iter_mut().for_each(|url| drop(url.drain(..end)));
     Some(shorten(&origin, NAME_CHARACTERS))
 }
 
@@ -215,17 +222,6 @@ fn whose(trace: &Trace) -> &'static str {
     }
 }
 
-/// `https://a.test`, if all URLs begin with it.
-fn common_origin(streams: &[Stream]) -> Option<String> {
-    let mut urls = streams.iter().filter(|it| it.role != Role::Control).map(|it| &*it.url);
-    let first = urls.next()?;
-    let host = first.find("://")? + 3;
-    let end = first[host..].find('/')? + host;
-    let origin = &first[..end];
-    urls.all(|url| url.strip_prefix(origin).is_some_and(|path| path.starts_with('/')))
-        .then(|| origin.to_owned())
-}
-
 pub(super) fn start_us(trace: &Trace) -> u64 {
     let firsts = [
         trace.timeline.start_us(),
@@ -247,11 +243,9 @@ fn end_us(trace: &Trace) -> u64 {
 /// The streams in the order of requests; streams without a request come last.
 fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
     let priorities = priorities(trace);
-    let mut streams = Vec::new();
-    for row in stream_rows(trace) {
-        let said = priorities.get(&row.stream);
-        streams.push(stream(row, start_us, said));
-    }
+    let rows = stream_rows(trace).into_iter();
+    let streams = rows.map(|row| stream(start_us, priorities.get(&row.stream), row));
+    let mut streams: Vec<Stream> = streams.collect();
     streams.sort_by_key(|stream| (stream.role == Role::Control, stream.requested_us, stream.id));
     for (place, stream) in streams.iter_mut().enumerate() {
         stream.look = Look::nth(place);
@@ -259,7 +253,7 @@ fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
     streams
 }
 
-fn stream(row: StreamRow, start_us: u64, priorities: Option<&Vec<&str>>) -> Stream {
+fn stream(start_us: u64, priorities: Option<&Vec<&str>>, row: StreamRow) -> Stream {
     let role = match row.role {
         StreamRole::Push => Role::Push,
         _ if row.requested_us.is_some() => Role::Request,
