@@ -80,7 +80,7 @@ impl Drawing for Intervals {
         svg.head(&[&self.title, &self.what], TOP - if has_titles { 30.0 } else { 12.0 });
         let plot = layout.plot(0);
         let (left, right) = (plot.left + 6.0, plot.left + plot.width - 6.0);
-        let axis = RatioAxis::across(self.ratios().into_iter(), left, right);
+        let axis = RatioAxis::new(self.ratios().into_iter(), left, right);
         for (place, panel) in self.panels.iter().enumerate() {
             let area = layout.plot(place);
             self.draw_panel(&mut svg, panel, &axis.shifted(area.left - plot.left), area, &layout);
@@ -251,14 +251,14 @@ fn draw_row(svg: &mut Svg, axis: &RatioAxis, y: f64, row: &IntervalRow) {
     for (interval, y, colour) in intervals {
         if let Some(ends) = interval {
             let are_shown = ends.map(|it| axis.shows(it));
-            draw_interval(svg, ends.map(|it| axis.x(it)), are_shown, y, colour);
+            draw_interval(svg, ends.map(|it| axis.place(it)), are_shown, y, colour);
         }
     }
     if let Some(mean) = row.geometric_mean {
-        draw_geometric_mean(svg, axis.x(mean), y + apart);
+        draw_geometric_mean(svg, axis.place(mean), y + apart);
     }
     if let Some(mean) = row.mean {
-        draw_mean(svg, axis.x(mean), y - apart);
+        draw_mean(svg, axis.place(mean), y - apart);
     }
 }
 

@@ -127,7 +127,7 @@ impl Drawing for SpeedupDots {
         let height = sheet.either(PLOT_HEIGHTS[0], PLOT_HEIGHTS[1]);
         let more_lines = self.label_lines(sheet).saturating_sub(1) as f64 * LABEL_LINE;
         let pitch = height + sheet.either(BELOW_PLOT[0], BELOW_PLOT[1]) + more_lines;
-        let axis = RatioAxis::over(speedups, TOP, height);
+        let axis = RatioAxis::new(speedups, TOP + height, TOP);
         let mut svg = Svg::titled(sheet, &self.title);
         let beside = self.groups_beside(sheet);
         let panels = self.groups.len().div_ceil(beside).max(1);
@@ -257,7 +257,7 @@ impl SpeedupDots {
         }
         if let Some(median) = Speedups::of(dots.iter().map(|dot| dot.speedup).collect()).median {
             let half = width * 0.38;
-            let d = d!("M{} {}h{}", middle - half, axis.y(median), 2.0 * half);
+            let d = d!("M{} {}h{}", middle - half, axis.place(median), 2.0 * half);
             svg.path(&d, MEDIAN, "");
         }
     }
@@ -310,7 +310,7 @@ fn ring_stroke(place: usize) -> String {
 
 #[expect(clippy::cast_possible_truncation, reason = "a height within the figure")]
 fn bin(axis: &RatioAxis, dot: &Dot) -> i64 {
-    (axis.y(dot.speedup) / BIN).round() as i64
+    (axis.place(dot.speedup) / BIN).round() as i64
 }
 
 /// The position of each dot: at its height, beside others of the same height.
@@ -324,7 +324,7 @@ fn swarm(axis: &RatioAxis, dots: &[Dot], middle: f64, width: f64) -> Vec<(f64, f
         let step = DOT.min((width - DOT).max(1.0) / row.len() as f64);
         let first = middle - step * (row.len() - 1) as f64 / 2.0;
         for (place, &dot) in row.iter().enumerate() {
-            places[dot] = (first + place as f64 * step, axis.y(dots[dot].speedup));
+            places[dot] = (first + place as f64 * step, axis.place(dots[dot].speedup));
         }
     }
     places
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn pages_as_fast_as_one_another_stand_side_by_side() {
-        let axis = RatioAxis::over([1.0, 2.0].into_iter(), 0.0, 100.0);
+        let axis = RatioAxis::new([1.0, 2.0].into_iter(), 100.0, 0.0);
         let dots = [dot("a", 1, 1.5), dot("b", 1, 1.5), dot("c", 1, 2.0)];
         let places = swarm(&axis, &dots, 50.0, 40.0);
         let texts: Vec<String> = places.iter().map(|(x, _)| number(*x)).collect();
