@@ -142,7 +142,9 @@ fn entry(entry: &Value, number_in_file: usize) -> Entry {
     let timing = |key: &str| number(&entry["timings"][key]).filter(|&ms| ms > 0.0);
     let before = ["blocked", "dns", "connect", "send"].into_iter().filter_map(timing);
     let sent_ms = requested_ms + before.sum::<f64>();
-    let object = initiator_object(entry);
+    // Chrome's initiator object, from the entry or (as a string) from another field.
+    let detail = entry["_initiator_detail"].as_str().and_then(|it| serde_json::from_str(it).ok());
+    let object = detail.filter(Value::is_object).unwrap_or_else(|| entry["_initiator"].clone());
     let (initiator, initiator_urls) = initiator(entry, &object);
     let kind = ["_resourceType", "_request_type"].into_iter().find_map(|it| entry[it].as_str());
     let fetch = Fetch {
@@ -256,13 +258,6 @@ fn connection(entry: &Value, url: &str) -> String {
         Some(host) if port.is_some_and(|it| id == it.to_string()) => format!("{host}:{id}"),
         _ => id,
     }
-}
-
-/// Chrome's initiator object, from the entry or (as a string) from `_initiator_detail`.
-fn initiator_object(entry: &Value) -> Value {
-    let detail = entry["_initiator_detail"].as_str();
-    let detail: Value = detail.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
-    if detail.is_object() { detail } else { entry["_initiator"].clone() }
 }
 
 /// The initiator from Chrome's object, or from the URL alone.

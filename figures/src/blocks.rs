@@ -60,7 +60,10 @@ fn one_after_another(
 }
 
 fn by_time(frames: &[(&StreamFrame, Option<usize>)], start_us: u64) -> Vec<Block> {
-    let bytes_per_ms = sustained_rate(frames);
+    let busiest =
+        busiest_fiftieth(frames.len(), |place| (frames[place].0.time_us, frames[place].0.bytes));
+    let bytes_per_ms =
+        busiest.map_or(1.0, |(window_us, bytes)| bytes as f64 / (window_us as f64 / 1000.0));
     let mut blocks = Vec::with_capacity(frames.len());
     let mut next_start = f64::INFINITY;
     for &(frame, resource) in frames.iter().rev() {
@@ -83,15 +86,6 @@ fn close_small_gaps(blocks: &mut [Block]) {
         }
         end = block.end;
     }
-}
-
-/// Bytes per millisecond over the busiest fiftieth of the run.
-fn sustained_rate(frames: &[(&StreamFrame, Option<usize>)]) -> f64 {
-    let busiest = busiest_fiftieth(frames.len(), |place| {
-        let (frame, _) = frames[place];
-        (frame.time_us, frame.bytes)
-    });
-    busiest.map_or(1.0, |(window_us, bytes)| bytes as f64 / (window_us as f64 / 1000.0))
 }
 
 /// Merges the blocks into at most [`COLUMNS_MAX`] columns, with adjacent columns of one resource joined.

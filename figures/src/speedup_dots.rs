@@ -166,10 +166,11 @@ impl Drawing for SpeedupDots {
                     let numbers = [of.mean, of.median, of.best, of.worst];
                     cells.extend(numbers.map(|it| or_dash(it.map(ratio_number))));
                     cells.push(format!("{}\u{202f}%", faster * 100 / dots.len()));
-                    cells.extend(
-                        SizeClass::ALL
-                            .map(|class| or_dash(mean_of_class(dots, class).map(ratio_number))),
-                    );
+                    cells.extend(SizeClass::ALL.map(|class| {
+                        let of_class = dots.iter().filter(|it| SizeClass::of(it.bytes) == class);
+                        let of = Speedups::of(of_class.map(|dot| dot.speedup).collect());
+                        or_dash(of.mean.map(ratio_number))
+                    }));
                     cells
                 },
             )
@@ -294,11 +295,6 @@ impl SpeedupDots {
         }
         flow.top + 26.0
     }
-}
-
-fn mean_of_class(dots: &[Dot], class: SizeClass) -> Option<f64> {
-    let of_class = dots.iter().filter(|dot| SizeClass::of(dot.bytes) == class);
-    Speedups::of(of_class.map(|dot| dot.speedup).collect()).mean
 }
 
 /// The first page has a solid ring, the others broken ones.

@@ -148,7 +148,11 @@ impl HeadOfLine {
         let times_us: Vec<u64> = arrivals.frames.iter().map(|(frame, _)| frame.time_us).collect();
         let mut sums: BTreeMap<u64, Sums> = BTreeMap::new();
         let (mut intra, mut inter) = (Delays::default(), Delays::default());
-        let mut largest_in_one_order = Largest::default();
+        let (mut largest, mut largest_in_one_order) = (Largest::default(), Largest::default());
+        // Within streams, an arrival releases only bytes of its own stream, in order.
+        for (atom, &delivered) in hol.atoms.by_offset.iter().zip(&hol.delivered) {
+            largest.add(delivered as usize, atom.frame as usize, atom.end - atom.start);
+        }
         let mut longest: Option<LongestWait> = None;
         for piece in hol.pieces() {
             let [arrived_us, delivered_us, in_one_order_us] =
@@ -177,7 +181,7 @@ impl HeadOfLine {
             bytes: intra.bytes,
             intra: intra.blocking(),
             inter: inter.blocking(),
-            largest_stack: hol.largest_stack_of_streams(),
+            largest_stack: largest.finish(),
             largest_stack_in_one_order: largest_in_one_order.finish(),
             longest,
             streams: sums.iter().map(|(&stream, sum)| sum.blocking(stream)).collect(),
@@ -216,15 +220,6 @@ impl HeadOfLine {
             delivered: delivered as usize,
             delivered_in_one_order: latest.max(delivered) as usize,
         }
-    }
-
-    /// The largest stack within streams: an arrival releases only bytes of its own stream, in order.
-    fn largest_stack_of_streams(&self) -> Stack {
-        let mut largest = Largest::default();
-        for (atom, &delivered) in self.atoms.by_offset.iter().zip(&self.delivered) {
-            largest.add(delivered as usize, atom.frame as usize, atom.end - atom.start);
-        }
-        largest.finish()
     }
 }
 

@@ -73,7 +73,7 @@ pub static METRICS: [Metric; 10] = [
     in_ms(
         ["byte_index_progressive", "progressive", "progr."],
         "The ByteIndex where bytes count as they can be read, whether or not their resource is complete",
-        OfSet(Completions::progressive_mean_ms),
+        OfSet(|set| set.per_byte_ms(|it| it.progressive_byte_us)),
     ),
     in_ms(
         ["object_index", "ObjectIndex", "OI"],

@@ -237,10 +237,14 @@ fn give_records(records: &mut Records<impl BufRead>, sink: &mut impl Sink) -> io
 }
 
 fn give_document(mut pieces: Contained<impl BufRead>, sink: &mut impl Sink) -> io::Result<()> {
-    let mut netlog = None;
+    let mut netlog: Option<Netlog> = None;
     while let Some(piece) = pieces.next()? {
         match piece {
-            Piece::Event(bytes) => give_event(bytes, netlog.as_mut(), sink),
+            Piece::Event(bytes) => match netlog.as_mut().and_then(|it| it.event(bytes)) {
+                Some(records) => records.iter().for_each(|it| sink.contained_event(it)),
+                // Bytes that are not a netlog event are not a qlog event, either: the sink counts them as bad.
+                None => sink.contained_event(bytes),
+            },
             Piece::TooLong => sink.too_long(),
             Piece::TraceBegins { file, trace } => {
                 netlog = Netlog::of(trace);
@@ -263,14 +267,6 @@ fn give_document(mut pieces: Contained<impl BufRead>, sink: &mut impl Sink) -> i
         end_netlog(netlog, sink);
     }
     Err(io::ErrorKind::UnexpectedEof.into())
-}
-
-fn give_event(bytes: &[u8], netlog: Option<&mut Netlog>, sink: &mut impl Sink) {
-    match netlog.map(|netlog| netlog.event(bytes)) {
-        Some(Some(records)) => records.iter().for_each(|record| sink.contained_event(record)),
-        // Bytes that are not a netlog event are not a qlog event, either: the sink counts them as bad.
-        Some(None) | None => sink.contained_event(bytes),
-    }
 }
 
 fn end_netlog(netlog: &mut Netlog, sink: &mut impl Sink) {

@@ -132,13 +132,6 @@ impl Figure {
     }
 }
 
-impl PageComparison {
-    /// Whether it has figures.
-    pub fn is_drawn(&self) -> bool {
-        self.ribbons.is_some() || self.curve.is_some()
-    }
-}
-
 /// The report as HTML.
 pub fn comparison_report(comparison: &Comparison) -> String {
     let template = include_str!("../templates/comparison.html");

@@ -20,7 +20,7 @@ pub struct Completion {
     /// When it was complete.
     pub complete_us: u64,
     /// The sum over its body bytes of the time when each became readable.
-    progressive_byte_us: u128,
+    pub(super) progressive_byte_us: u128,
 }
 
 /// Why a set of resources has no metrics.
@@ -128,11 +128,6 @@ impl Completions {
         self.per_byte_ms(|it| u128::from(it.bytes) * u128::from(time_us(it)))
     }
 
-    /// The mean over all body bytes of the time when each became readable, in milliseconds.
-    pub(super) fn progressive_mean_ms(&self) -> f64 {
-        self.per_byte_ms(|it| it.progressive_byte_us)
-    }
-
     /// The mean time to completion, in milliseconds.
     pub(super) fn mean_ms_by_resource(&self) -> f64 {
         let sum_us: u128 = self.resources.iter().map(|it| u128::from(it.complete_us)).sum();
@@ -145,7 +140,7 @@ impl Completions {
         last_us.unwrap_or_default() as f64 / 1000.0
     }
 
-    fn per_byte_ms(&self, byte_us: impl Fn(&Completion) -> u128) -> f64 {
+    pub(super) fn per_byte_ms(&self, byte_us: impl Fn(&Completion) -> u128) -> f64 {
         let sum: u128 = self.resources.iter().map(byte_us).sum();
         sum as f64 / self.bytes as f64 / 1000.0
     }

@@ -121,7 +121,10 @@ impl Collector {
         if packet.space() == Space::Initial {
             self.initial(&packet, direction);
         }
-        if let Some(id) = packet.retry_source() {
+        // The destination of the client's packets after a Retry is its source.
+        if let Some(id) = packet.header.scid.as_deref().filter(|it| !it.is_empty())
+            && packet.is("retry")
+        {
             self.connection_name(id);
         }
         self.packet_record(time_us, &packet, direction.event());

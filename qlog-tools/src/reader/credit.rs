@@ -11,6 +11,7 @@ use super::event::body;
 use super::http3::kept;
 use super::quic::{Direction, Frame, Packet};
 use super::tolerant::Whole;
+use crate::flow_control::raise;
 use crate::limits;
 use crate::trace::{Detail, Vantage};
 
@@ -75,7 +76,7 @@ impl Collector {
         }
         let flow_control = self.trace.flow_control.get_or_insert_default();
         if let Some(bytes) = limits[0] {
-            flow_control.raise(time_us, bytes.0);
+            raise(&mut flow_control.connection, time_us, bytes.0);
             self.moments_kept += 1;
         }
         let initial = &mut flow_control.initial;
@@ -90,11 +91,11 @@ impl Collector {
     pub(super) fn credit(&mut self, time_us: u64, frame: &Frame<'_>) {
         let Some((stream, bytes)) = frame.limit() else { return };
         let flow_control = self.trace.flow_control.get_or_insert_default();
-        let is_raised = match stream {
-            Some(stream) => flow_control.raise_stream(stream, time_us, bytes),
-            None => flow_control.raise(time_us, bytes),
+        let limits = match stream {
+            Some(stream) => flow_control.streams.entry(stream).or_default(),
+            None => &mut flow_control.connection,
         };
-        self.moments_kept += usize::from(is_raised);
+        self.moments_kept += usize::from(raise(limits, time_us, bytes));
     }
 
     /// A packet that may end the handshake: a 1-RTT packet that arrived, or one with `HANDSHAKE_DONE`.
@@ -103,7 +104,7 @@ impl Collector {
             return;
         }
         let ends = match direction {
-            Direction::Received => packet.is_one_rtt(),
+            Direction::Received => packet.is("1RTT") || packet.is("onertt"),
             Direction::Sent => packet.frames().iter().any(|it| it.is("handshake_done")),
         };
         if ends {

@@ -50,7 +50,7 @@ pub(super) struct Header<'a> {
     #[serde(borrow)]
     pub(super) dcid: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    scid: Option<Cow<'a, str>>,
+    pub(super) scid: Option<Cow<'a, str>>,
 }
 
 impl Direction {
@@ -99,7 +99,8 @@ impl<'a> Packet<'a> {
         bytes.map_or(0, |bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX))
     }
 
-    fn is(&self, name: &str) -> bool {
+    /// Whether the log states this type.
+    pub(super) fn is(&self, name: &str) -> bool {
         let kind = self.header.packet_type.as_deref().or(self.packet_type.as_deref());
         kind.is_some_and(|kind| kind.eq_ignore_ascii_case(name))
     }
@@ -117,16 +118,6 @@ impl<'a> Packet<'a> {
         let (space, number, bytes) = (self.space(), self.number(), self.bytes());
         let frames = self.frames().iter().map(Frame::content).collect();
         About::Packet { event, space, number, bytes, frames }
-    }
-
-    /// Whether the log states that it uses the keys of a complete handshake.
-    pub(super) fn is_one_rtt(&self) -> bool {
-        self.is("1RTT") || self.is("onertt")
-    }
-
-    /// The destination of the client's packets after a Retry: its source connection ID. `None` for any other packet.
-    pub(super) fn retry_source(&self) -> Option<&str> {
-        self.header.scid.as_deref().filter(|id| !id.is_empty() && self.is("retry"))
     }
 }
 

@@ -50,7 +50,7 @@ impl<R> Column<R> {
 pub(super) fn of(comparison: &Comparison) -> Value {
     let provenance = serde_json::to_string_pretty(&comparison.provenance).unwrap_or_default();
     let (drawn, lines): (Vec<&PageComparison>, Vec<&PageComparison>) =
-        comparison.pages.iter().partition(|page| page.is_drawn());
+        comparison.pages.iter().partition(|it| it.ribbons.is_some() || it.curve.is_some());
     let led_by_ribbons = comparison.figures.iter().all(|it| it.name != LEADING);
     let (leading, others): (Vec<&NamedFigure>, Vec<&NamedFigure>) =
         comparison.figures.iter().partition(|it| it.name == LEADING);
