@@ -32,7 +32,7 @@ pub(crate) struct Assembly {
     /// Bytes `[0, readable_bytes)` have all arrived.
     pub(crate) readable_bytes: u64,
     /// Ranges that arrived beyond a hole: start to end, disjoint and not adjacent.
-    islands: BTreeMap<u64, u64>,
+    pub(crate) islands: BTreeMap<u64, u64>,
     /// When the readable prefix last grew.
     last_step_us: Option<u64>,
     pub(crate) first_frame_us: Option<u64>,
@@ -58,10 +58,6 @@ impl Assembly {
             return self.advance(frame.time_us);
         }
         (fresh > 0).then(|| self.grow(end, frame.time_us))
-    }
-
-    pub(crate) fn holes(&self) -> usize {
-        self.islands.len()
     }
 
     /// The parts of `[start, end)` that have not arrived, in order.

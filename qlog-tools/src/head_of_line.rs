@@ -177,6 +177,14 @@ impl HeadOfLine {
             sum.last_in_one_order_us = sum.last_in_one_order_us.max(in_one_order_us);
             largest_in_one_order.add(piece.delivered_in_one_order, piece.arrived, piece.bytes);
         }
+        let streams = sums.into_iter().map(|(stream, sum)| StreamBlocking {
+            stream,
+            bytes: sum.bytes,
+            intra_ms: mean_ms(sum.intra_byte_us, sum.bytes),
+            inter_ms: mean_ms(sum.inter_byte_us, sum.bytes),
+            completion_gain_ms: sum.last_in_one_order_us.saturating_sub(sum.last_us) as f64
+                / 1000.0,
+        });
         Self {
             bytes: intra.bytes,
             intra: intra.blocking(),
@@ -184,7 +192,7 @@ impl HeadOfLine {
             largest_stack: largest.finish(),
             largest_stack_in_one_order: largest_in_one_order.finish(),
             longest,
-            streams: sums.iter().map(|(&stream, sum)| sum.blocking(stream)).collect(),
+            streams: streams.collect(),
             ..hol
         }
     }
@@ -283,19 +291,6 @@ struct Sums {
     inter_byte_us: u128,
     last_us: u64,
     last_in_one_order_us: u64,
-}
-
-impl Sums {
-    fn blocking(&self, stream: u64) -> StreamBlocking {
-        let gain_us = self.last_in_one_order_us.saturating_sub(self.last_us);
-        StreamBlocking {
-            stream,
-            bytes: self.bytes,
-            intra_ms: mean_ms(self.intra_byte_us, self.bytes),
-            inter_ms: mean_ms(self.inter_byte_us, self.bytes),
-            completion_gain_ms: gain_us as f64 / 1000.0,
-        }
-    }
 }
 
 /// Delays and how many bytes had them.

@@ -285,11 +285,7 @@ fn broken_off(error: &io::Error) -> &'static str {
 
 /// The trace with the most stream bytes; the first among equals.
 fn largest(traces: Vec<Trace>) -> Trace {
-    let mut traces = traces.into_iter();
-    let first = traces.next().unwrap_or_default();
-    traces.fold(first, |largest, trace| {
-        if trace.unique_stream_bytes() > largest.unique_stream_bytes() { trace } else { largest }
-    })
+    traces.into_iter().rev().max_by_key(Trace::unique_stream_bytes).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -353,22 +353,18 @@ impl Collector {
         let event: FrameEvent<'_> = body(data)?;
         let stream = event.stream_id.0;
         self.about = About::Stream(stream);
+        let bytes = event.bytes();
         match &*event.frame.kind.to_ascii_lowercase() {
             "data" if let Some(piece) = event.piece() => {
                 self.trace.counts.tcp_pieces += 1;
                 self.frame(time_us, piece, None, self.last_record(), direction);
             }
-            "data" => {
-                let bytes = event.bytes();
-                self.framing(stream, time_us, direction, |framing| framing.data(bytes));
-            }
+            "data" => self.framing(stream, time_us, direction, |framing| framing.data(bytes)),
             "headers" => {
-                let bytes = event.bytes();
                 self.framing(stream, time_us, direction, |framing| framing.headers(bytes));
                 self.message(stream, time_us, direction, Message::read(&event.frame.headers));
             }
             "push_promise" => {
-                let bytes = event.bytes();
                 self.framing(stream, time_us, direction, |framing| framing.headers(bytes));
                 if let Some(push_id) = event.frame.push_id {
                     let request = Message::read(&event.frame.headers);

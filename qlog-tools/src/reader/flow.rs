@@ -64,9 +64,9 @@ impl Flow {
         is_sent: bool,
     ) {
         let stream = self.stream(frame.id, time_us);
-        let holes = stream.assembly.holes();
+        let holes = stream.assembly.islands.len();
         stream.frame(time_us, frame, packet, is_sent);
-        let holes_now = stream.assembly.holes();
+        let holes_now = stream.assembly.islands.len();
         self.holes = (self.holes + holes_now).saturating_sub(holes);
         self.frame_bytes += u128::from(frame.bytes);
     }

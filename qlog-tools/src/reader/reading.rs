@@ -261,17 +261,6 @@ impl Reading {
         }
     }
 
-    /// Copies repairs to all connections of the same header, because unreadable records belong to no
-    /// connection.
-    fn share_repairs(&mut self) {
-        for place in 0..self.traces.len() {
-            let Some(header) = self.traces[place].header_trace else { continue };
-            for repair in self.traces[header].collector.trace.repairs.clone() {
-                self.traces[place].collector.trace.merge_repair(repair);
-            }
-        }
-    }
-
     /// The traces in the order of their first events; `None` if nothing was a header or an event.
     pub(super) fn finish(mut self, container: Container) -> Option<Vec<Trace>> {
         if self.breaks_off {
@@ -286,7 +275,13 @@ impl Reading {
             first.header.container = container;
             return Some(vec![first]);
         }
-        self.share_repairs();
+        // Unreadable records belong to no connection, so all of the same header have their repairs.
+        for place in 0..self.traces.len() {
+            let Some(header) = self.traces[place].header_trace else { continue };
+            for repair in self.traces[header].collector.trace.repairs.clone() {
+                self.traces[place].collector.trace.merge_repair(repair);
+            }
+        }
         // The header's own trace is empty if all events have their own connections.
         self.traces.retain(|reading| !reading.is_empty());
         self.traces.sort_by_key(|reading| reading.first_record);

@@ -67,18 +67,12 @@ fn is_above_fold(resources: &[PageResource]) -> impl Fn(&Transfer) -> bool {
 }
 
 fn in_a_sentence(resources: &[PageResource]) -> String {
-    let (mut all, mut atf) = (0, 0);
-    let (mut all_bytes, mut atf_bytes) = (0_u64, 0_u64);
-    for resource in resources {
-        let bytes = resource.body_bytes.unwrap_or_default();
-        all += 1;
-        all_bytes = all_bytes.saturating_add(bytes);
-        if resource.above_fold {
-            atf += 1;
-            atf_bytes = atf_bytes.saturating_add(bytes);
-        }
-    }
-    let [all_bytes, atf_bytes] = [all_bytes, atf_bytes].map(bytes_text);
+    let sum = |is_counted: fn(&PageResource) -> bool| {
+        let counted = resources.iter().filter(|it| is_counted(it));
+        let bytes = counted.clone().filter_map(|it| it.body_bytes);
+        (counted.count(), bytes_text(bytes.fold(0, u64::saturating_add)))
+    };
+    let ((all, all_bytes), (atf, atf_bytes)) = (sum(|_| true), sum(|it| it.above_fold));
     format!("{all} resources, {all_bytes}; {atf} of them above the fold (ATF), {atf_bytes}.")
 }
 
