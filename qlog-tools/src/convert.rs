@@ -88,16 +88,9 @@ pub enum ConvertError {
     /// The output cannot be written.
     #[error("{0}")]
     Write(#[from] io::Error),
-    /// The file has fewer traces.
-    #[error("{file}: has no trace {wanted}, only {traces}; `utmost qlog check` numbers them")]
-    NoTrace {
-        /// The file.
-        file: String,
-        /// The requested trace, from 1.
-        wanted: usize,
-        /// The number of traces.
-        traces: usize,
-    },
+    /// The file has fewer traces: its name, the requested trace (from 1), and their number.
+    #[error("{0}: has no trace {1}, only {2}; `utmost qlog check` numbers them")]
+    NoTrace(String, usize, usize),
 }
 
 /// Rewrites one trace, with memory for only one event.
@@ -123,10 +116,10 @@ pub fn convert(
     let (wanted, Converted { traces, bad_records: records, .. }) =
         (conversion.trace + 1, writer.done);
     if traces == 0 {
-        return Err(Unread::NotQlog { records, begins }.of(file).into());
+        return Err(Unread::NotQlog(records, begins).of(file).into());
     }
     if traces < wanted {
-        return Err(ConvertError::NoTrace { file: file.to_owned(), wanted, traces });
+        return Err(ConvertError::NoTrace(file.to_owned(), wanted, traces));
     }
     output.flush()?;
     Ok(Converted { broken_off, ..writer.done })

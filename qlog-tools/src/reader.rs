@@ -86,16 +86,11 @@ pub enum Unread {
     /// It is empty.
     #[error("the file is empty: nothing was logged, or its writer did not get to close it")]
     Empty,
-    /// Nothing in it is a qlog header or event.
+    /// Nothing in it is a qlog header or event: how many records there were, and its first bytes, in words.
     #[error(
-        "not a qlog: none of its {records} records is a header or an event; it begins with {begins}; the formats are JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
+        "not a qlog: none of its {0} records is a header or an event; it begins with {1}; the formats are JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
     )]
-    NotQlog {
-        /// How many records there were.
-        records: u64,
-        /// Its first bytes, in words.
-        begins: String,
-    },
+    NotQlog(u64, String),
     /// Its URLs and fields would take too much memory.
     #[error(
         "its URLs and other texts take more than {} MiB: no log of a page does; \
@@ -171,7 +166,7 @@ pub fn read_traces(
     }
     reading.finish(container).ok_or_else(|| match container {
         Container::Contained => Unread::NoTraces(begins).of(file),
-        _ => Unread::NotQlog { records, begins }.of(file),
+        _ => Unread::NotQlog(records, begins).of(file),
     })
 }
 

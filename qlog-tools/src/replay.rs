@@ -25,16 +25,6 @@ pub struct Replay<'a> {
     next: usize,
 }
 
-/// Why a log's scheduler cannot be restored.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}: {cause}")]
-pub struct ReplayError {
-    /// The log.
-    pub file: String,
-    /// That there are no calls, or what is wrong with one.
-    pub cause: String,
-}
-
 /// A change of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeChange {
@@ -112,16 +102,17 @@ pub fn tree_changes(
 
 impl<'a> Replay<'a> {
     /// The state before the first call. `scheme`: the scheme until the log names one; `page`: the served page, for schemes
-    /// that look ahead in it.
+    /// that look ahead in it. An error says that there are no calls, or what is wrong with one.
     pub fn new(
         trace: &'a Trace,
         scheme: Option<Scheme>,
         page: Option<&'a PageGraph>,
-    ) -> Result<Self, ReplayError> {
+    ) -> Result<Self, String> {
         if trace.scheduler_calls().is_empty() {
-            let cause =
-                "no scheduler calls (utmost:scheduler): this needs a log of `utmost serve --qlog`";
-            return Err(ReplayError { file: trace.file.clone(), cause: cause.to_owned() });
+            return Err(format!(
+                "{}: no scheduler calls (utmost:scheduler): this needs a log of `utmost serve --qlog`",
+                trace.file
+            ));
         }
         let catalogue = Catalogue::default();
         let mut replay = Self { trace, page, catalogue, ordering: None, next: 0 };
@@ -139,7 +130,7 @@ impl<'a> Replay<'a> {
 
     /// The scheme and its tree after all calls up to `time_us`; `None` before the first. An earlier time than the last
     /// gives the last result again.
-    pub fn tree_at(&mut self, time_us: u64) -> Result<Option<(&Scheme, Snapshot)>, ReplayError> {
+    pub fn tree_at(&mut self, time_us: u64) -> Result<Option<(&Scheme, Snapshot)>, String> {
         let trace = self.trace;
         while let Some(call) = trace.scheduler_calls().get(self.next)
             && call.time_us <= time_us
@@ -150,9 +141,8 @@ impl<'a> Replay<'a> {
         Ok(self.ordering.as_ref().map(|(scheme, scheduler)| (scheme, scheduler.tree())))
     }
 
-    fn error(&self, time_us: u64, cause: &str) -> ReplayError {
-        let cause = format!("at {} ms: {cause}", time_us as f64 / 1000.0);
-        ReplayError { file: self.trace.file.clone(), cause }
+    fn error(&self, time_us: u64, cause: &str) -> String {
+        format!("{}: at {} ms: {cause}", self.trace.file, time_us as f64 / 1000.0)
     }
 
     fn start(&mut self, scheme: Scheme) -> Result<(), String> {
@@ -223,12 +213,12 @@ mod tests {
     fn trees(log: &str, scheme: Option<&str>, times_ms: &[u64]) -> Result<Vec<String>, String> {
         let trace = trace(log);
         let scheme = scheme.map(|it| schedulers::find_page_scheme(it).unwrap());
-        let mut replay = Replay::new(&trace, scheme, None).map_err(|it| it.to_string())?;
+        let mut replay = Replay::new(&trace, scheme, None)?;
         let mut text = |time_ms: &u64| match replay.tree_at(1000 * time_ms) {
             Ok(tree) => {
                 Ok(tree.map_or("-".to_owned(), |(scheme, it)| format!("{}: {it}", scheme.name)))
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error),
         };
         times_ms.iter().map(&mut text).collect()
     }

@@ -61,7 +61,7 @@ impl Rasterizer {
             f64::from(tree.size().width() * scale).ceil(),
             f64::from(tree.size().height() * scale).ceil(),
         );
-        let too_large = PngError::TooLarge { width, height };
+        let too_large = PngError::TooLarge(width, height);
         if !(1.0..=PIXELS_MAX).contains(&(width * height)) || !(1.0..=PIXELS_MAX).contains(&width) {
             return Err(too_large);
         }
