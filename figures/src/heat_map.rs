@@ -5,7 +5,7 @@ use super::standing::{Standing, caption};
 use super::svg::{Area, MARGIN, SMALL, Style, Svg, name_lines, star};
 use super::table::{Table, row};
 use crate::number_texts::{or_dash, ratio_number, ratio_text};
-use qlog_tools::saturating_cast::to_usize;
+use qlog_tools::saturating_cast::{to_u64, to_usize};
 use qlog_tools::short_texts::shorten;
 
 /// The figure.
@@ -258,8 +258,7 @@ fn colour(ratio: f64) -> String {
     const FAST: [f64; 3] = [0.0, 90.0, 160.0];
     let strength = strength(ratio);
     let end = if ratio < 1.0 { SLOW } else { FAST };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
-    let [red, green, blue] = end.map(|it| (255.0 + (it - 255.0) * strength).round() as u8);
+    let [red, green, blue] = end.map(|it| to_u64((255.0 + (it - 255.0) * strength).round()));
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 

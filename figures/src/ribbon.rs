@@ -305,8 +305,8 @@ fn draw_axis(svg: &mut Svg, layout: &Layout) {
         .draw(svg, [top + 17.0, top + 34.0], |x| Some(d!("M{x} {}V{}", TITLE_HEIGHT - 2.0, top)));
     // The ribbons hide the grid, so the axis has its own ticks.
     let mut axis = d!("M{} {}H{}", layout.across.left, top, layout.across.right);
-    for tick in layout.across.axis.ticks(0.0, layout.across.end).0 {
-        axis.push_str(&d!("M{} {}v5", layout.across.x(tick.value), top));
+    for (value, _) in layout.across.axis.ticks(0.0, layout.across.end).0 {
+        axis.push_str(&d!("M{} {}v5", layout.across.x(value), top));
     }
     svg.path(&axis, r##"class="outline" stroke="#1a1a1a" stroke-width="1" fill="none""##, "");
     for (place, title) in layout.note_titles.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Speedups page by page: a dot for each page, by size class, and a group of columns for each scheme (the
 //! paper's Figure 12).
 
-use qlog_tools::saturating_cast::to_usize;
+use qlog_tools::saturating_cast::{to_u64, to_usize};
 use std::collections::BTreeSet;
 
 use super::Table;
@@ -304,9 +304,8 @@ fn ring_stroke(place: usize) -> String {
     format!(r##"class="outline" fill="none" stroke="#1a1a1a" stroke-width="1.5"{dashes}"##)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a height within the figure")]
-fn bin(axis: &RatioAxis, dot: &Dot) -> i64 {
-    (axis.place(dot.speedup) / BIN).round() as i64
+fn bin(axis: &RatioAxis, dot: &Dot) -> u64 {
+    to_u64((axis.place(dot.speedup) / BIN).round())
 }
 
 /// The position of each dot: at its height, beside others of the same height.
@@ -332,12 +331,11 @@ const TOGETHER: f64 = 4.0;
 /// One path for each class; dots at (nearly) the same place are drawn once.
 fn draw_together(svg: &mut Svg, dots: &[Dot], places: &[(f64, f64)]) {
     for class in SizeClass::ALL {
-        #[expect(clippy::cast_possible_truncation, reason = "places within the figure")]
-        let rounded: BTreeSet<(i64, i64)> = dots
+        let rounded: BTreeSet<(u64, u64)> = dots
             .iter()
             .zip(places)
             .filter(|(dot, _)| SizeClass::of(dot.bytes) == class)
-            .map(|(_, &(x, y))| ((x / TOGETHER).round() as i64, (y / TOGETHER).round() as i64))
+            .map(|(_, &(x, y))| (to_u64((x / TOGETHER).round()), to_u64((y / TOGETHER).round())))
             .collect();
         let mut path = String::new();
         for (x, y) in rounded {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use qlog_tools::saturating_cast::to_u64;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
@@ -57,22 +58,14 @@ impl Rasterizer {
     /// The picture. With a `scale` of 2, each unit of the SVG has two pixels.
     pub fn png(&self, svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
         let tree = self.tree(svg)?;
-        let (width, height) = (
-            f64::from(tree.size().width() * scale).ceil(),
-            f64::from(tree.size().height() * scale).ceil(),
-        );
-        let too_large = PngError::TooLarge(width, height);
-        if !(1.0..=PIXELS_MAX).contains(&(width * height)) || !(1.0..=PIXELS_MAX).contains(&width) {
-            return Err(too_large);
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the range was checked above"
-        )]
-        let Some(mut picture) = Pixmap::new(width as u32, height as u32) else {
-            return Err(too_large);
-        };
+        let [width, height] =
+            [tree.size().width(), tree.size().height()].map(|it| f64::from(it * scale).ceil());
+        let is_fit = [width, width * height].iter().all(|it| (1.0..=PIXELS_MAX).contains(it));
+        let [across, down] = [width, height].map(|it| u32::try_from(to_u64(it)).ok());
+        let size = across.zip(down).filter(|_| is_fit);
+        let mut picture = size
+            .and_then(|(across, down)| Pixmap::new(across, down))
+            .ok_or(PngError::TooLarge(width, height))?;
         resvg::render(&tree, Transform::from_scale(scale, scale), &mut picture.as_mut());
         picture.encode_png().map_err(|cause| PngError::Encoding(cause.to_string()))
     }
