@@ -266,7 +266,7 @@ mod tests {
         let found = |named: &[Trace]| client_of(&server, named, &[]).map(|it| it.is_some());
         assert_eq!(found(&[nameless]), Ok(true));
         assert_eq!(found(&[]), Ok(false));
-        let error = found(&[other]).unwrap_err().to_string();
+        let error = found(&[other]).unwrap_err();
         assert!(error.ends_with("ID bb in this log, aa at the server"), "{error}");
     }
 }

@@ -385,12 +385,11 @@ impl Trace {
 
     /// Counts one more of this kind of repair.
     pub(crate) fn repair(&mut self, what: &'static str, record: u64) {
-        match self.repairs.iter_mut().find(|repair| repair.what == what) {
-            Some(repair) => repair.count += 1,
-            None => {
-                let (count, first_record, leaves_out) = (1, record, false);
-                self.repairs.push(Repair { what, count, first_record, leaves_out });
-            }
+        if let Some(repair) = self.repairs.iter_mut().find(|repair| repair.what == what) {
+            repair.count += 1;
+        } else {
+            let (count, first_record, leaves_out) = (1, record, false);
+            self.repairs.push(Repair { what, count, first_record, leaves_out });
         }
     }
 

@@ -118,15 +118,7 @@ impl Collector {
             return Ok(false);
         }
         *last = key;
-        if packet.space() == Space::Initial {
-            self.initial(&packet, direction);
-        }
-        // The destination of the client's packets after a Retry is its source.
-        if let Some(id) = packet.header.scid.as_deref().filter(|it| !it.is_empty())
-            && packet.is("retry")
-        {
-            self.connection_name(id);
-        }
+        self.first_packets(&packet, direction);
         self.packet_record(time_us, &packet, direction.event());
         if direction == Direction::Sent && packet.is_probe() {
             self.timeout(time_us);

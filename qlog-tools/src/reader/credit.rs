@@ -13,6 +13,7 @@ use super::quic::{Direction, Frame, Packet};
 use super::tolerant::Whole;
 use crate::flow_control::raise;
 use crate::limits;
+use crate::packet::Space;
 use crate::trace::{Detail, Vantage};
 
 /// `parameters_set`.
@@ -112,8 +113,17 @@ impl Collector {
         }
     }
 
-    /// An Initial packet, which may reveal the side and names of the connection.
-    pub(super) fn initial(&mut self, packet: &Packet<'_>, direction: Direction) {
+    /// A packet that may be an Initial or a Retry, which may reveal the side and names of the connection.
+    pub(super) fn first_packets(&mut self, packet: &Packet<'_>, direction: Direction) {
+        // The destination of the client's packets after a Retry is its source.
+        if let Some(id) = packet.header.scid.as_deref().filter(|it| !it.is_empty())
+            && packet.is("retry")
+        {
+            self.connection_name(id);
+        }
+        if packet.space() != Space::Initial {
+            return;
+        }
         let is_first = self.trace.counts.packets_sent + self.trace.counts.packets_received == 0;
         // The client's first packet has no acknowledgement; without its frames it may be a server's.
         let frames = packet.frames();

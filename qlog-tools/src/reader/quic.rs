@@ -258,10 +258,10 @@ impl Frame<'_> {
     /// The limit that a `MAX_DATA` or `MAX_STREAM_DATA` frame sets, and in the latter the stream.
     pub(super) fn limit(&self) -> Option<(Option<u64>, u64)> {
         let bytes = self.maximum.and_then(number_in)?;
-        match self.is("max_data") {
-            true => Some((None, bytes)),
-            false => Some((Some(self.stream_id.filter(|_| self.is("max_stream_data"))?.0), bytes)),
+        if self.is("max_data") {
+            return Some((None, bytes));
         }
+        Some((Some(self.stream_id.filter(|_| self.is("max_stream_data"))?.0), bytes))
     }
 
     /// Whether its length is missing without a good reason: an empty frame that only ends a stream needs none.

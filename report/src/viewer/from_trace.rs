@@ -133,7 +133,7 @@ fn beside(trace: &Trace, start_us: u64, duration_us: u64) -> Option<Box<Recordin
 /// Removes the origin common to all addresses, and returns it: `https://a.test`.
 fn cut_common_origin(streams: &mut [Stream]) -> Option<String> {
     let of_requests = streams.iter_mut().filter(|it| it.role != Role::Control);
-    let mut urls: Vec<&mut String> = of_requests.map(|it| &mut it.url).collect();
+    let urls: Vec<&mut String> = of_requests.map(|it| &mut it.url).collect();
     let first = urls.first()?;
     let host = first.find("://")? + 3;
     let end = first[host..].find('/')? + host;
@@ -142,7 +142,9 @@ fn cut_common_origin(streams: &mut [Stream]) -> Option<String> {
     if !urls.iter().all(|url| has_it(url)) {
         return None;
     }
-    urls.iter_mut().for_each(|url| drop(url.drain(..end)));
+    for url in urls {
+        url.drain(..end);
+    }
     Some(shorten(&origin, NAME_CHARACTERS))
 }
 
