@@ -29,7 +29,8 @@ pub struct Series {
     pub detail: Detail,
     /// The data that the log lacks, if there are no rows.
     lacks: fn(&Trace) -> Option<&'static str>,
-    write: fn(&Source<'_>, &mut Rows<'_>) -> io::Result<()>,
+    /// Writes the rows of a log; the other is the log of the other end, if available.
+    write: fn(&Trace, Option<&Trace>, &mut Rows<'_>) -> io::Result<()>,
 }
 
 /// A column. Its name ends with the unit: `_ms` are milliseconds on the log's own clock.
@@ -74,12 +75,6 @@ pub static SERIES: [Series; 12] = [
 /// A receiver of rows.
 pub type Rows<'a> = dyn FnMut(&[Cell<'_>]) -> io::Result<()> + 'a;
 
-/// A log, and the log of the other end if available.
-struct Source<'a> {
-    trace: &'a Trace,
-    other: Option<&'a Trace>,
-}
-
 impl Series {
     /// The series of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -114,7 +109,6 @@ impl Series {
                 Vantage::Server => other_end(traces, trace, Vantage::Client),
                 _ => None,
             };
-            let source = Source { trace, other };
             let shift = match other {
                 Some(client) if trace.vantage == Vantage::Server => shift_us(client, trace),
                 _ => 0,
@@ -124,7 +118,7 @@ impl Series {
                 Cell::Text(trace.vantage.name()),
                 Cell::Signed(shift),
             ];
-            (self.write)(&source, &mut |cells: &[Cell<'_>]| {
+            (self.write)(trace, other, &mut |cells: &[Cell<'_>]| {
                 rows(&first.iter().chain(cells).copied().collect::<Vec<Cell<'_>>>())
             })?;
         }

@@ -37,8 +37,8 @@ pub(super) const PACKETS: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace: &Trace| trace.packets().is_empty().then_some(NO_PACKETS),
-    write: |source, rows| {
-        source.trace.packets().iter().try_for_each(|it| {
+    write: |trace, _, rows| {
+        trace.packets().iter().try_for_each(|it| {
             rows(&[
                 Cell::Time(it.time_us),
                 Cell::Text(it.event.name()),
@@ -68,8 +68,8 @@ pub(super) const EVENTS: Series = Series {
     ],
     detail: Detail::Events,
     lacks: |trace: &Trace| event_list(trace).is_none().then_some(NO_EVENTS),
-    write: |source, rows| {
-        let Some(list) = event_list(source.trace) else { return Ok(()) };
+    write: |trace, _, rows| {
+        let Some(list) = event_list(trace) else { return Ok(()) };
         let mut all_frames = list.frames();
         let mut words = String::new();
         list.rows.iter().try_for_each(|row| {
@@ -135,8 +135,8 @@ pub(super) const CONGESTION: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace| why_not(trace, "congestion"),
-    write: |source, rows| {
-        source.trace.samples().iter().try_for_each(|it| {
+    write: |trace, _, rows| {
+        trace.samples().iter().try_for_each(|it| {
             rows(&[
                 Cell::Time(it.time_us),
                 Cell::maybe(it.congestion_window_bytes, Cell::Whole),
@@ -163,8 +163,8 @@ pub(super) const PROGRESS: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace: &Trace| (trace.counts.packets_sent == 0).then_some(NO_SENT),
-    write: |source, rows| {
-        for (name, points) in CURVES.into_iter().zip(curves(source.trace)) {
+    write: |trace, _, rows| {
+        for (name, points) in CURVES.into_iter().zip(curves(trace)) {
             for (time_us, bytes) in points {
                 rows(&[Cell::Time(time_us), Cell::Text(name), Cell::Whole(bytes)])?;
             }
@@ -190,8 +190,8 @@ pub(super) const FLOW_CONTROL: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace: &Trace| trace.flow_control.is_none().then_some(NO_LIMITS),
-    write: |source, rows| {
-        let Some(flow_control) = &source.trace.flow_control else { return Ok(()) };
+    write: |trace, _, rows| {
+        let Some(flow_control) = &trace.flow_control else { return Ok(()) };
         let initial = [
             ("streams of the other end", flow_control.initial.of_its_streams),
             ("own streams", flow_control.initial.of_own_streams),
@@ -233,8 +233,8 @@ pub(super) const RECOVERY: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace: &Trace| (trace.counts.packets_sent == 0).then_some(NO_SENT),
-    write: |source, rows| {
-        let recovery = LossRecovery::of(source.trace);
+    write: |trace, _, rows| {
+        let recovery = LossRecovery::of(trace);
         recovery.steps.iter().try_for_each(|step| {
             rows(&[
                 Cell::Time(step.time_us),
@@ -258,8 +258,8 @@ pub(super) const RESTRAINTS: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace| why_not(trace, "limits"),
-    write: |source, rows| {
-        let restraints = Restraints::of(source.trace, Evidence::All).map_err(io::Error::other)?;
+    write: |trace, _, rows| {
+        let restraints = Restraints::of(trace, Evidence::All).map_err(io::Error::other)?;
         let basis = Cell::Text(restraints.basis.name());
         restraints.spans.iter().try_for_each(|it| {
             rows(&[Cell::Time(it.from_us), Cell::Time(it.to_us), Cell::Text(it.by.name()), basis])

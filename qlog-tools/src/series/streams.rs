@@ -31,8 +31,8 @@ pub(super) const STREAMS: Series = Series {
     ],
     detail: Detail::Full,
     lacks: no_streams,
-    write: |source, rows| {
-        stream_rows(source.trace).iter().try_for_each(|it| {
+    write: |trace, _, rows| {
+        stream_rows(trace).iter().try_for_each(|it| {
             rows(&[
                 Cell::Whole(it.stream),
                 Cell::Text(it.role.name()),
@@ -71,9 +71,9 @@ pub(super) const FRAMES: Series = Series {
     ],
     detail: Detail::Full,
     lacks: no_streams,
-    write: |source, rows| {
-        let causes = frame_causes(source.trace, source.other);
-        source.trace.arrivals.iter().zip(causes).try_for_each(|((frame, packet), it)| {
+    write: |trace, other, rows| {
+        let causes = frame_causes(trace, other);
+        trace.arrivals.iter().zip(causes).try_for_each(|((frame, packet), it)| {
             rows(&[
                 Cell::Time(frame.time_us),
                 Cell::maybe(packet, Cell::Whole),
@@ -103,10 +103,10 @@ pub(super) const BLOCKING: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace| why_not(trace, "hol"),
-    write: |source, rows| {
-        let arrivals = &source.trace.arrivals;
-        let server = source.other.filter(|it| no_streams(it).is_none());
-        let hol = HeadOfLine::new(Arrivals::of(source.trace, server.map(|it| &it.arrivals)));
+    write: |trace, other, rows| {
+        let arrivals = &trace.arrivals;
+        let server = other.filter(|it| no_streams(it).is_none());
+        let hol = HeadOfLine::new(Arrivals::of(trace, server.map(|it| &it.arrivals)));
         let readable = hol.released(arrivals.len());
         let order = Cell::Text(if hol.is_exact { "exact" } else { "estimated" });
         arrivals.iter().zip(readable).try_for_each(|((frame, _), readable)| {
@@ -126,8 +126,8 @@ pub(super) const INDEX: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace| why_not(trace, "index"),
-    write: |source, rows| {
-        let timeline = &source.trace.timeline;
+    write: |trace, _, rows| {
+        let timeline = &trace.timeline;
         let start_us = timeline.start_us().unwrap_or_default();
         completed_share(timeline, |_| true).into_iter().try_for_each(|point| {
             let time_us = start_us.saturating_add(to_u64((point.time_ms * 1000.0).round()));
@@ -151,8 +151,8 @@ pub(super) const PRIORITIES: Series = Series {
     ],
     detail: Detail::Full,
     lacks: |trace: &Trace| trace.signals.is_empty().then_some(NO_SIGNALS),
-    write: |source, rows| {
-        source.trace.signals.iter().try_for_each(|signal| {
+    write: |trace, _, rows| {
+        trace.signals.iter().try_for_each(|signal| {
             let how = match signal.how {
                 SignalKind::Request => "request",
                 SignalKind::Response => "response",
