@@ -142,17 +142,17 @@ impl Curves {
         }
         d.push_str(&d!("H{}", across.right));
         let title = format!("{}: ByteIndex {} ms", curve.label, text(curve.index_ms));
-        svg.path(&d, &svg.sheet().line_stroke(place), &title);
+        svg.path(&d, &svg.sheet.line_stroke(place), &title);
     }
 
     fn draw_legend_line(&self, svg: &mut Svg, left: f64, right: f64, top: f64, place: usize) {
         let curve = &self.curves[place];
-        let stroke = svg.sheet().line_stroke(place);
+        let stroke = svg.sheet.line_stroke(place);
         svg.path(&d!("M{} {}h36", left, top + 7.0), &stroke, "");
-        let style = Style::PLAIN.bold().for_names(svg.sheet());
+        let style = Style::PLAIN.bold().for_names(&svg.sheet);
         svg.text(left + 44.0, top + 11.0, style, &shorten(&curve.label, 26));
         let index = curve.index_ms.map(|it| format!("{} ms", milliseconds_text(it)));
-        let style = Style::PLAIN.end().for_names(svg.sheet());
+        let style = Style::PLAIN.end().for_names(&svg.sheet);
         svg.text(right, top + 11.0, style, index.as_deref().unwrap_or("no index"));
     }
 }

@@ -100,7 +100,7 @@ impl Interleaving {
 
     fn draw_line(&self, svg: &mut Svg, axis: &RatioAxis, right: f64, place: usize) {
         let line = &self.lines[place];
-        let stroke = svg.sheet().line_stroke(place);
+        let stroke = svg.sheet.line_stroke(place);
         let known = line.ratios.iter().enumerate().filter_map(|(width, it)| Some((width, (*it)?)));
         let points = known.map(|(width, ratio)| (self.x(width, right), axis.place(ratio)));
         svg.path(&polyline(points), &stroke, &line.label);
@@ -113,11 +113,11 @@ impl Interleaving {
 
     fn draw_legend_line(&self, svg: &mut Svg, left: f64, top: f64, place: usize) {
         let line = &self.lines[place];
-        let stroke = svg.sheet().line_stroke(place);
+        let stroke = svg.sheet.line_stroke(place);
         svg.path(&d!("M{left} {}h30", top + 4.0), &stroke, "");
         svg.text(left + 38.0, top + 8.0, Style::PLAIN.bold(), &shorten(&line.label, 20));
         let best = format!("best: {}", self.best_text(line));
-        let right = svg.sheet().or_paper(WIDTH);
+        let right = svg.sheet.or_paper(WIDTH);
         svg.text(right - MARGIN, top + 8.0, SMALL.end(), &best);
     }
 }

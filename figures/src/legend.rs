@@ -68,7 +68,7 @@ fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) -> f64 {
 fn columns(svg: &Svg, area: Area, screen: u32) -> u32 {
     const LEAST: f64 = 160.0;
     let room = u32::try_from(to_usize(area.width / LEAST)).unwrap_or(screen);
-    svg.sheet().either(screen, room.clamp(1, screen))
+    svg.sheet.either(screen, room.clamp(1, screen))
 }
 
 fn draw_in_request_order(

@@ -178,10 +178,10 @@ impl Ribbons<'_> {
         let track = Area { left, top, width: right - left, height: BLOCK_HEIGHT };
         svg.rect(track, r##"class="track" fill="#f3f3f3""##);
         let label = shorten(&row.label, layout.label_characters);
-        let style = Style::PLAIN.size(12.5).bold().end().for_names(svg.sheet());
+        let style = Style::PLAIN.size(12.5).bold().end().for_names(&svg.sheet);
         svg.text(left - 8.0, baseline, style, &label);
         for (place, note) in row.notes.iter().enumerate().take(layout.note_titles.len()) {
-            let style = Style::PLAIN.end().for_names(svg.sheet());
+            let style = Style::PLAIN.end().for_names(&svg.sheet);
             svg.text(layout.note_x(place), baseline, style, note);
         }
         if self.axis == Axis::Time {

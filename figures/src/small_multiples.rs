@@ -74,7 +74,7 @@ impl SmallMultiples {
     /// Draws the name above the panel at `place`.
     pub(super) fn draw_label(&self, svg: &mut Svg, place: usize, label: &str) {
         let area = self.area(place);
-        let style = Style::PLAIN.size(svg.sheet().either(12.0, 10.5)).bold();
+        let style = Style::PLAIN.size(svg.sheet.either(12.0, 10.5)).bold();
         let letters = to_usize(area.width / (style.size * 0.64)).max(4);
         svg.text(area.left, area.top - 6.0, style, &shorten(label, letters));
     }
@@ -97,7 +97,7 @@ impl SmallMultiples {
     pub(super) fn draw_behind(&self, svg: &mut Svg, id: &str, place: usize, lines: &[String]) {
         let id = plain_id(id);
         if place == 0 {
-            let width = svg.sheet().either("1.2", "0.9");
+            let width = svg.sheet.either("1.2", "0.9");
             let lines = lines.join("");
             svg.raw(&format!(
                 r#"<defs><path id="{id}" d="{lines}" fill="none" class="behind" stroke="{BEHIND}" stroke-width="{width}"/></defs>"#

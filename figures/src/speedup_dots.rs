@@ -209,10 +209,10 @@ impl SpeedupDots {
     }
 
     fn draw_panel(&self, svg: &mut Svg, axis: &RatioAxis, groups: &[DotGroup], of: usize) {
-        let right = svg.sheet().width() - MARGIN;
+        let right = svg.sheet.width() - MARGIN;
         axis.draw(svg, LEFT, right, &format!("speedup over {}", self.baseline));
         let width = (right - LEFT) / of.max(1) as f64;
-        let lines = self.label_lines(svg.sheet());
+        let lines = self.label_lines(&svg.sheet);
         for (place, group) in groups.iter().enumerate() {
             let left = LEFT + place as f64 * width;
             if place % 2 == 1 {
@@ -229,7 +229,7 @@ impl SpeedupDots {
                 let what = format!("{}, {name}", group.label);
                 self.draw_dots(svg, axis, &what, middle, column_width, dots);
             }
-            let sheet = svg.sheet();
+            let sheet = &svg.sheet;
             let style = Style::PLAIN.size(12.0).middle().bold().for_names(sheet);
             let letters = sheet.either(LABEL_MAX[0], LABEL_MAX[1]);
             for (line, words) in name_lines(&group.label, letters).iter().enumerate() {
@@ -277,7 +277,7 @@ impl SpeedupDots {
 
     /// Gives the figure's end.
     fn draw_legend(&self, svg: &mut Svg, top: f64) -> f64 {
-        let mut flow = Flow { left: LEFT, right: svg.sheet().width(), next: LEFT, top };
+        let mut flow = Flow { left: LEFT, right: svg.sheet.width(), next: LEFT, top };
         for class in SizeClass::ALL {
             let (x, top) = flow.place(205.0);
             let mut path = String::new();

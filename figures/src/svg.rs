@@ -37,7 +37,7 @@ pub(super) use d;
 /// A drawing in the making.
 pub struct Svg {
     body: String,
-    sheet: Sheet,
+    pub(super) sheet: Sheet,
     /// In print, everything above this, such as the title, is cut off.
     head: f64,
 }
@@ -131,10 +131,6 @@ impl Svg {
                 self.text(MARGIN, y, style, line);
             }
         }
-    }
-
-    pub(super) fn sheet(&self) -> &Sheet {
-        &self.sheet
     }
 
     /// Draws a rectangle. Attributes must be trusted text, never a log's.

@@ -314,11 +314,6 @@ impl Trace {
         self.packets.as_ref()?.acknowledged.as_ref()
     }
 
-    /// The sender's congestion window in bytes, with the time in microseconds at which it changed ([`Detail::Full`]).
-    pub fn congestion_windows(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.samples().iter().filter_map(|it| Some((it.time_us, it.congestion_window_bytes?)))
-    }
-
     /// Its file, and its number in the file if there are several traces: `both.qlog #2`. Control characters are replaced.
     pub fn label(&self) -> String {
         let file = crate::short_texts::shown(&self.file, crate::limits::NAME_CHARACTERS);

@@ -19,7 +19,7 @@ use crate::trace::{self, Vantage};
 
 /// A trace's header, in a form common to all formats.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Facts {
+pub struct Facts {
     pub(crate) said: trace::Header,
     pub(crate) vantage: Vantage,
     pub(crate) connection: Option<String>,
@@ -162,7 +162,7 @@ fn facts(header: &Header) -> Facts {
 
 /// The facts of trace `trace` (from 0) whose header fields follow its events, where aioquic writes the side. `None` if all
 /// precede them, or there are none.
-pub(crate) fn facts_at_end(
+pub fn facts_at_end(
     file: &str,
     input: impl Read,
     trace: usize,

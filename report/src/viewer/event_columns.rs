@@ -24,7 +24,7 @@ pub struct EventColumns {
     pub events: usize,
     /// How many packets they are about.
     pub packets: usize,
-    columns: serde_json::Value,
+    pub(super) columns: serde_json::Value,
 }
 
 /// Kinds of frames in the page's numbering: frames that are in the figures have no values here.
@@ -62,12 +62,6 @@ impl EventColumns {
         });
         let (events, packets) = (rows.len(), packets.count());
         Self { events, packets, columns, ..Self::default() }
-    }
-
-    /// The same, with the side that logged them and its clock.
-    #[must_use]
-    pub fn logged_by(self, whose: &str, file: String, to_own_clock_us: i64) -> Self {
-        Self { whose: whose.to_owned(), file, to_own_clock_us, ..self }
     }
 }
 

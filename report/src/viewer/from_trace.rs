@@ -211,8 +211,12 @@ fn logs(shown: &End<'_>, other: Option<&End<'_>>, lacks_lengths: bool) -> Vec<Ev
 fn log(end: &End<'_>, frames: &[StreamFrame]) -> EventColumns {
     let no_events = EventList::default();
     let list = end.trace.events.as_ref().map_or(&no_events, |it| &it.list);
-    let columns = EventColumns::of(list, |time_us| end.clock.at(time_us), frames);
-    columns.logged_by(whose(end.trace), name(end.trace), end.clock.to_own_us())
+    EventColumns {
+        whose: whose(end.trace).to_owned(),
+        file: name(end.trace),
+        to_own_clock_us: end.clock.to_own_us(),
+        ..EventColumns::of(list, |time_us| end.clock.at(time_us), frames)
+    }
 }
 
 /// The side that the values belong to, in the figures' words.
