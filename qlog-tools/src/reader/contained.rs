@@ -142,7 +142,8 @@ impl Scanner {
 
     /// The hot path: scans to the end of the event.
     fn event(&mut self, bytes: &[u8]) -> (usize, bool) {
-        let end_depth = self.events_depth();
+        // Events are in an array in the trace, or directly in the file without a trace.
+        let end_depth = self.trace_depth + 1;
         let mut end = None;
         for (place, &byte) in bytes.iter().enumerate() {
             match (self.text, byte) {
@@ -169,11 +170,6 @@ impl Scanner {
             self.place = Place::Events;
         }
         (used, end.is_some())
-    }
-
-    /// Events are in an array in the trace, or directly in the file without a trace.
-    fn events_depth(&self) -> usize {
-        self.trace_depth + 1
     }
 
     /// Everything but events.
@@ -236,7 +232,7 @@ impl Scanner {
         } else if self.place == Place::Traces && self.depth == 2 && !is_array {
             self.begin_trace(Place::Traces, 3);
             self.keep(byte);
-        } else if self.place == Place::Events && self.depth == self.events_depth() {
+        } else if self.place == Place::Events && self.depth == self.trace_depth + 1 {
             self.record.clear();
             self.record.push(byte);
             self.is_too_long = false;

@@ -25,12 +25,6 @@ pub struct Facts {
     pub(crate) connection: Option<String>,
 }
 
-impl Facts {
-    fn tells_side(&self) -> bool {
-        self.vantage != Vantage::Unknown
-    }
-}
-
 pub(crate) enum Raw {
     /// The next trace begins; in a file without a header, the first begins implicitly.
     Trace(Facts),
@@ -171,7 +165,7 @@ pub fn facts_at_end(
     pieces(file, input, |raw| match raw {
         Raw::Trace(facts) => {
             traces += 1;
-            !(traces == trace + 1 && facts.tells_side())
+            !(traces == trace + 1 && facts.vantage != Vantage::Unknown)
         }
         Raw::TraceEnds(facts) if traces == trace + 1 => {
             found = Some(facts);
@@ -179,7 +173,7 @@ pub fn facts_at_end(
         }
         _ => traces <= trace + 1,
     })?;
-    Ok(found.filter(Facts::tells_side))
+    Ok(found.filter(|it| it.vantage != Vantage::Unknown))
 }
 
 impl<F: FnMut(Raw) -> bool> State<F> {
