@@ -9,29 +9,16 @@ pub(crate) struct FlowControl {
     pub(crate) connection: Vec<(u64, u64)>,
     /// The limits of streams, by ID: the time, and the limit on the stream's bytes from then on.
     pub(crate) streams: BTreeMap<u64, Vec<(u64, u64)>>,
-    pub(crate) initial: InitialLimits,
-}
-
-/// The initial limits of streams, from the peer's transport parameters; `None` if not stated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct InitialLimits {
-    /// Bidirectional streams that the peer opens.
-    pub(crate) of_its_streams: Option<u64>,
-    /// Bidirectional streams that the log's side opens.
-    pub(crate) of_own_streams: Option<u64>,
-    /// Unidirectional streams that the log's side opens.
-    pub(crate) one_way: Option<u64>,
+    /// The initial limits of streams, from the peer's transport parameters; `None` if not stated: of bidirectional streams
+    /// that the peer opens, of those that the log's side opens, and of unidirectional ones that it opens.
+    pub(crate) initial: [Option<u64>; 3],
 }
 
 impl FlowControl {
     /// The initial limit of a server's `stream`.
     pub(crate) fn initial_of(&self, stream: u64) -> Option<u64> {
         // RFC 9000, section 2.1: the lowest bits show who opened it, and whether it is unidirectional.
-        match stream % 4 {
-            0 => self.initial.of_its_streams,
-            1 => self.initial.of_own_streams,
-            _ => self.initial.one_way,
-        }
+        self.initial[[0, 1, 2, 2][(stream % 4) as usize]]
     }
 }
 
@@ -59,8 +46,7 @@ mod tests {
 
     #[test]
     fn a_response_begins_with_what_its_client_grants_its_own_streams() {
-        let initial =
-            InitialLimits { of_its_streams: Some(1), of_own_streams: Some(2), one_way: Some(3) };
+        let initial = [1, 2, 3].map(Some);
         let limits = FlowControl { initial, ..FlowControl::default() };
         assert_eq!([0, 1, 3, 15].map(|it| limits.initial_of(it)), [1, 2, 3, 3].map(Some));
     }

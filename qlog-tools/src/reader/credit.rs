@@ -80,10 +80,7 @@ impl Collector {
             raise(&mut flow_control.connection, time_us, bytes.0);
             self.moments_kept += 1;
         }
-        let initial = &mut flow_control.initial;
-        let of_streams =
-            [&mut initial.of_its_streams, &mut initial.of_own_streams, &mut initial.one_way];
-        for (limit, now) in of_streams.into_iter().zip(&limits[1..]) {
+        for (limit, now) in flow_control.initial.iter_mut().zip(&limits[1..]) {
             *limit = now.map(|it| it.0).or(*limit);
         }
     }
@@ -128,7 +125,7 @@ impl Collector {
         // The client's first packet has no acknowledgement; without its frames it may be a server's.
         let frames = packet.frames();
         let is_clients = !frames.is_empty() && !frames.iter().any(|it| it.is("ack"));
-        let side = direction.of_client();
+        let side = if direction == Direction::Sent { Vantage::Client } else { Vantage::Server };
         // A log without its writer's packets can begin with a server's second packet, so only packet 0 overrides the log's
         // statement.
         let is_believed =

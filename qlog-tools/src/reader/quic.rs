@@ -10,7 +10,6 @@ use super::tolerant::{Number, Whole};
 use crate::event_list::{About, FrameContent};
 use crate::limits::STREAM_OFFSET;
 use crate::packet::{PacketEvent, Space};
-use crate::trace::Vantage;
 
 /// A direction from the log writer's point of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,14 +57,6 @@ impl Direction {
         match self {
             Self::Received => Self::Sent,
             Self::Sent => Self::Received,
-        }
-    }
-
-    /// The side that wrote the log, if the client's packets go in this direction.
-    pub(super) fn of_client(self) -> Vantage {
-        match self {
-            Self::Received => Vantage::Server,
-            Self::Sent => Vantage::Client,
         }
     }
 

@@ -192,13 +192,11 @@ pub(super) const FLOW_CONTROL: Series = Series {
     lacks: |trace: &Trace| trace.flow_control.is_none().then_some(NO_LIMITS),
     write: |trace, _, rows| {
         let Some(flow_control) = &trace.flow_control else { return Ok(()) };
-        let initial = [
-            ("streams of the other end", flow_control.initial.of_its_streams),
-            ("own streams", flow_control.initial.of_own_streams),
-            ("one-way streams", flow_control.initial.one_way),
-        ];
-        for (limits, bytes) in initial.into_iter().filter_map(|(limits, it)| Some((limits, it?))) {
-            rows(&[Cell::None, Cell::Text(limits), Cell::None, Cell::Whole(bytes)])?;
+        let initial = ["streams of the other end", "own streams", "one-way streams"];
+        for (limits, bytes) in initial.into_iter().zip(flow_control.initial) {
+            if let Some(bytes) = bytes {
+                rows(&[Cell::None, Cell::Text(limits), Cell::None, Cell::Whole(bytes)])?;
+            }
         }
         for &(time_us, bytes) in &flow_control.connection {
             let limits = Cell::Text("connection");

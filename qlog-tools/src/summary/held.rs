@@ -267,7 +267,7 @@ fn credit_bytes(sender: &Trace, by: Restraint) -> Option<u64> {
             });
             credits.max()
         }
-        Restraint::StreamFlowControl => flow_control.initial.of_its_streams,
+        Restraint::StreamFlowControl => flow_control.initial[0],
         _ => None,
     }
 }
