@@ -108,11 +108,8 @@ impl Plot {
     }
 
     fn grid(&mut self, y: f64) {
-        self.svg.path(
-            &format!("M{LEFT} {}H{RIGHT}", number(y)),
-            r##"class="grid" stroke="#e6e6e6""##,
-            "",
-        );
+        let d = format!("M{LEFT} {}H{RIGHT}", number(y));
+        self.svg.path(&d, r##"class="grid" stroke="#e6e6e6""##, "");
     }
 
     /// Draws a line of the plot for the legend.
@@ -146,11 +143,6 @@ impl Plot {
         }
         let top = TOP + self.height + BOTTOM;
         self.legend = legend::draw(&mut self.svg, top, RIGHT, &resources, &paints) + 10.0;
-    }
-
-    /// Where the log ends.
-    fn end(&self) -> f64 {
-        self.x(self.end_us)
     }
 
     fn line(&mut self, points: &[(f64, f64)], colour: &str, dash: &str) {

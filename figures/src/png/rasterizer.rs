@@ -44,7 +44,13 @@ impl Rasterizer {
     pub fn new() -> Result<Self, PngError> {
         let mut options = Options::default();
         let fonts = options.fontdb_mut();
-        for file in font_files(&found_fonts()) {
+        let home = std::env::home_dir().unwrap_or_default();
+        let of_home = HOME_FONT_FOLDERS.iter().map(|folder| home.join(folder));
+        let mut found = BTreeMap::new();
+        for folder in FONT_FOLDERS.iter().map(PathBuf::from).chain(of_home) {
+            find_fonts(&folder, FOLDER_DEPTH_MAX, &mut found);
+        }
+        for file in font_files(&found) {
             if let Ok(data) = fs::read(&file) {
                 fonts.load_font_data(data);
             }
@@ -80,17 +86,7 @@ impl Rasterizer {
     }
 }
 
-/// The fonts of the system by file name.
-fn found_fonts() -> BTreeMap<String, PathBuf> {
-    let home = std::env::home_dir().unwrap_or_default();
-    let of_home = HOME_FONT_FOLDERS.iter().map(|folder| home.join(folder));
-    let mut found = BTreeMap::new();
-    for folder in FONT_FOLDERS.iter().map(PathBuf::from).chain(of_home) {
-        find_fonts(&folder, FOLDER_DEPTH_MAX, &mut found);
-    }
-    found
-}
-
+/// Adds the fonts in a folder, by file name.
 fn find_fonts(folder: &Path, depth: u32, found: &mut BTreeMap<String, PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {

@@ -149,7 +149,7 @@ fn pixels(plot: &Plot, values: &[(u64, f64)], most: f64, top: f64) -> Vec<(f64, 
         let before = points.last().map_or(first, |point| point.1);
         points.extend([(x, before), (x, lowest), (x, highest), (x, last)]);
     }
-    points.extend(points.last().map(|last| (plot.end(), last.1)));
+    points.extend(points.last().map(|last| (plot.x(plot.end_us), last.1)));
     points
 }
 
