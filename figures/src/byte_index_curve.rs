@@ -6,7 +6,7 @@ use super::axis::{Across, Axis};
 use super::sheet::{Drawing, Sheet};
 use super::svg::{GRID, MARGIN, SMALL, Style, Svg, d};
 use super::table::{Table, row};
-use crate::number_texts::{milliseconds_text, or_dash};
+use crate::number_texts::{milliseconds_or_dash, milliseconds_text};
 use qlog_tools::metrics::CurvePoint;
 use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::short_texts::shorten;
@@ -101,7 +101,8 @@ impl Drawing for Curves {
                 let reached = curve.points.iter().find(|point| point.share >= share - 1e-9);
                 reached.map(|point| point.time_ms)
             });
-            row(&curve.label, std::iter::once(curve.index_ms).chain(times).map(text))
+            let cells = std::iter::once(curve.index_ms).chain(times).map(milliseconds_or_dash);
+            row(&curve.label, cells)
         });
         Table::new(format!("{}: when each share was reached", self.what), headings, rows)
     }
@@ -141,7 +142,8 @@ impl Curves {
             d.push_str(&d!("H{}V{}", across.x(point.time_ms), y(point.share)));
         }
         d.push_str(&d!("H{}", across.right));
-        let title = format!("{}: ByteIndex {} ms", curve.label, text(curve.index_ms));
+        let index = milliseconds_or_dash(curve.index_ms);
+        let title = format!("{}: ByteIndex {index} ms", curve.label);
         svg.path(&d, &svg.sheet.line_stroke(place), &title);
     }
 
@@ -155,10 +157,6 @@ impl Curves {
         let style = Style::PLAIN.end().for_names(&svg.sheet);
         svg.text(right, top + 11.0, style, index.as_deref().unwrap_or("no index"));
     }
-}
-
-fn text(value: Option<f64>) -> String {
-    or_dash(value.map(milliseconds_text))
 }
 
 #[cfg(test)]

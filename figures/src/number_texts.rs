@@ -20,6 +20,11 @@ pub fn milliseconds_text(value_ms: f64) -> String {
     format!("{sign}{grouped}")
 }
 
+/// A readable number of milliseconds; a dash for `None`.
+pub fn milliseconds_or_dash(value_ms: Option<f64>) -> String {
+    or_dash(value_ms.map(milliseconds_text))
+}
+
 /// A ratio in the paper's notation: `×2.00` faster, `/3.00` slower; a dash for `None`.
 pub fn ratio_text(ratio: Option<f64>) -> String {
     match ratio {

@@ -10,7 +10,7 @@ use super::paint::Paints;
 use super::sheet::{Drawing, Sheet};
 use super::svg::{Area, INK, MARGIN, Style, Svg, add_box, d, wrapped};
 use super::{REGRET, Table, legend};
-use crate::number_texts::{bytes_text, milliseconds_text, or_dash};
+use crate::number_texts::{bytes_text, milliseconds_or_dash, milliseconds_text, or_dash};
 use crate::palette::looks;
 use qlog_tools::limits::NAME_CHARACTERS;
 use qlog_tools::page_resources::PageResource;
@@ -132,7 +132,7 @@ impl Drawing for Ribbons<'_> {
                 or_dash(resource.body_bytes.map(bytes_text)),
                 if resource.above_fold { "ATF" } else { "" }.to_owned(),
             ];
-            cells.extend(completions.iter().map(|run| optional_ms(run[place])));
+            cells.extend(completions.iter().map(|run| milliseconds_or_dash(run[place])));
             cells
         });
         let caption = "Time to completion of each resource, in ms since the first request";
@@ -271,7 +271,7 @@ impl Ribbons<'_> {
         if let Some(bytes) = known.body_bytes {
             let _ = write!(title, ", {}", bytes_text(bytes));
         }
-        let complete = optional_ms(complete_ms);
+        let complete = milliseconds_or_dash(complete_ms);
         let _ = write!(title, "), {blocks} blocks, complete at {complete} ms");
         title
     }
@@ -392,10 +392,6 @@ fn named(resource: &PageResource) -> String {
     let url = shorten(&resource.url, NAME_CHARACTERS);
     let ids: Vec<String> = resource.streams.iter().map(u64::to_string).collect();
     if ids.is_empty() { url } else { format!("{} {url}", ids.join(",")) }
-}
-
-fn optional_ms(value: Option<f64>) -> String {
-    or_dash(value.map(milliseconds_text))
 }
 
 #[cfg(test)]

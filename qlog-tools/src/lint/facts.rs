@@ -94,11 +94,12 @@ fn kinds(story: &Story) -> Vec<Kind> {
     if !story.has_kinds {
         return Kind::ALL.to_vec();
     }
-    let is_opened = |kind: &Kind| {
-        let mut calls = story.events.iter().filter_map(|it| it.what.call());
-        calls.any(|call| matches!(call, Call::Open(_, resource) if resource.kind == *kind))
-    };
-    Kind::ALL.into_iter().filter(is_opened).collect()
+    let opened = story.events.iter().filter_map(|it| match it.what.call()? {
+        Call::Open(_, resource) => Some(resource.kind),
+        _ => None,
+    });
+    let opened: Vec<Kind> = opened.collect();
+    Kind::ALL.into_iter().filter(|kind| opened.contains(kind)).collect()
 }
 
 /// Which of two responses that are ready from the start is sent first; `None` without a scheduler.

@@ -28,8 +28,9 @@ pub(super) fn account(losses: &mut [Loss], mut hole_bytes: u64) {
 /// The gaps in order: the number of the first packet after each, and the most bytes that fit into the missing packets.
 /// Empty for a server's log, which records what it sent.
 pub(super) fn gaps(trace: &Trace) -> impl Iterator<Item = (u64, u64)> {
-    let packet_bytes = trace.arrivals.iter().map(|it| it.0.bytes).max().unwrap_or_default();
     let packets = trace.packets.iter().filter(|_| trace.vantage != Vantage::Server);
-    let gaps = packets.flat_map(|it| it.received.gaps());
-    gaps.map(move |(next, missing)| (next, missing.saturating_mul(packet_bytes)))
+    packets.flat_map(|packets| {
+        let most = trace.arrivals.iter().map(|it| it.0.bytes).max().unwrap_or_default();
+        packets.received.gaps().map(move |(next, missing)| (next, missing.saturating_mul(most)))
+    })
 }

@@ -2,7 +2,7 @@
 
 use super::{Figure, PageComparison, Row};
 use figures::axis::Axis;
-use figures::number_texts::{bytes_text, milliseconds_text, or_dash, ratio_number};
+use figures::number_texts::{bytes_text, milliseconds_or_dash, or_dash, ratio_number};
 use figures::{Curve, Curves, RibbonRow, Ribbons, Sheet};
 use qlog_tools::metrics::{BySet, Metric, completed_share};
 use qlog_tools::page_resources::PageResource;
@@ -89,8 +89,7 @@ fn ribbons<'a>(
     for (run, row) in runs.iter().zip(rows) {
         let [value, speedup] =
             [row.metrics.get(metric), row.speedup].map(|it| if has_atf { it.atf } else { it.all });
-        let mut notes =
-            vec![or_dash(value.map(milliseconds_text)), or_dash(speedup.map(ratio_number))];
+        let mut notes = vec![milliseconds_or_dash(value), or_dash(speedup.map(ratio_number))];
         notes.extend(has_regret.then(|| or_dash(row.regret.map(|regret| format!("{regret:.2}")))));
         ribbons.push(RibbonRow {
             label: run.scheme.to_owned(),
