@@ -57,7 +57,11 @@ fn read_entries<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Entry>, D::Err
 pub fn read_har(json: &[u8]) -> Result<Capture, String> {
     let File { log: Log { creator, pages, mut entries } } =
         serde_json::from_slice(json).map_err(|error| error.to_string())?;
-    settle_sizes(&mut entries, counts_heads(&creator));
+    let stated: Vec<Stated> = entries.iter().map(|it| it.stated.clone()).collect();
+    let sizes = body_sizes(&stated, counts_heads(&creator));
+    for (entry, (bytes, size)) in entries.iter_mut().zip(sizes) {
+        entry.fetch.settle(bytes, size, &entry.stated);
+    }
     mark_subframes(&mut entries);
     let pages = pages.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut capture = Capture::default();
@@ -88,13 +92,6 @@ fn counts_heads(creator: &Value) -> bool {
     let version = text(&creator["version"]);
     let major = version.split('.').next().and_then(|it| it.parse().ok());
     creator["name"] == "Firefox" && major.is_some_and(|it| FIREFOX_COUNTS_HEADS.contains(&it))
-}
-
-fn settle_sizes(entries: &mut [Entry], counts_heads: bool) {
-    let stated: Vec<Stated> = entries.iter().map(|it| it.stated.clone()).collect();
-    for (entry, (bytes, size)) in entries.iter_mut().zip(body_sizes(&stated, counts_heads)) {
-        entry.fetch.settle(bytes, size, &entry.stated);
-    }
 }
 
 /// Marks requests from frames other than the frame of the page's first request.
@@ -145,7 +142,9 @@ fn entry(entry: &Value, number_in_file: usize) -> Entry {
     let timing = |key: &str| number(&entry["timings"][key]).filter(|&ms| ms > 0.0);
     let before = ["blocked", "dns", "connect", "send"].into_iter().filter_map(timing);
     let sent_ms = requested_ms + before.sum::<f64>();
-    let object = initiator_object(entry);
+    // Chrome's initiator object, from the entry or (as a string) from another field.
+    let detail = entry["_initiator_detail"].as_str().and_then(|it| serde_json::from_str(it).ok());
+    let object = detail.filter(Value::is_object).unwrap_or_else(|| entry["_initiator"].clone());
     let (initiator, initiator_urls) = initiator(entry, &object);
     let kind = ["_resourceType", "_request_type"].into_iter().find_map(|it| entry[it].as_str());
     let fetch = Fetch {
@@ -259,13 +258,6 @@ fn connection(entry: &Value, url: &str) -> String {
         Some(host) if port.is_some_and(|it| id == it.to_string()) => format!("{host}:{id}"),
         _ => id,
     }
-}
-
-/// Chrome's initiator object, from the entry or (as a string) from `_initiator_detail`.
-fn initiator_object(entry: &Value) -> Value {
-    let detail = entry["_initiator_detail"].as_str();
-    let detail: Value = detail.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
-    if detail.is_object() { detail } else { entry["_initiator"].clone() }
 }
 
 /// The initiator from Chrome's object, or from the URL alone.

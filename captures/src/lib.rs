@@ -219,12 +219,6 @@ impl Priority {
 
     /// The urgency that Chrome sends for it (measured over HTTP/3).
     pub const fn urgency(self) -> u8 {
-        match self {
-            Self::VeryHigh => 0,
-            Self::High => 1,
-            Self::Medium => 2,
-            Self::Low => 3,
-            Self::VeryLow => 4,
-        }
+        Self::VeryHigh as u8 - self as u8
     }
 }

@@ -16,23 +16,10 @@ pub enum Axis {
     Bytes,
 }
 
-/// A tick: its position in the axis' own unit, and its label.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Tick {
-    /// In milliseconds, frames or bytes.
-    pub value: f64,
-    /// Without the unit, which the title states.
-    pub label: String,
-}
-
 impl Axis {
-    /// Between five and ten round ticks from 0 to `end`, and the axis' title with its unit.
-    pub fn ticks(self, end: f64) -> (Vec<Tick>, String) {
-        self.ticks_from(0.0, end)
-    }
-
-    /// The same from `origin` to `origin + length`; values are the labels' values.
-    fn ticks_from(self, origin: f64, length: f64) -> (Vec<Tick>, String) {
+    /// Between five and ten round ticks from `origin` to `origin + length`, and the axis' title with its unit. Ticks have
+    /// their labels' values, in milliseconds, frames or bytes.
+    pub(super) fn ticks(self, origin: f64, length: f64) -> (Vec<(f64, String)>, String) {
         let end = origin + length;
         let (unit, title) = match self {
             Self::Time if end >= 10_000.0 => (1000.0, "time since the first request (s)"),
@@ -47,7 +34,7 @@ impl Axis {
         let ticks = (0..100_u32)
             .map(|count| (first + f64::from(count)) * step)
             .take_while(|value| value * unit <= end * 1.000_001)
-            .map(|value| Tick { value: value * unit, label: format!("{value:.decimals$}") })
+            .map(|value| (value * unit, format!("{value:.decimals$}")))
             .collect();
         (ticks, title.to_owned())
     }
@@ -93,17 +80,17 @@ impl Across {
         [labels, title]: [f64; 2],
         line: impl Fn(&str) -> Option<String>,
     ) {
-        let (ticks, words) = self.axis.ticks_from(self.origin, self.end);
+        let (ticks, words) = self.axis.ticks(self.origin, self.end);
         let mut free = f64::NEG_INFINITY;
-        for tick in ticks {
-            let x = self.x(tick.value - self.origin);
+        for (value, label) in ticks {
+            let x = self.x(value - self.origin);
             if let Some(line) = line(&number(x)) {
                 svg.path(&line, GRID, "");
             }
-            let half = tick.label.chars().count() as f64 * DIGIT / 2.0;
+            let half = label.chars().count() as f64 * DIGIT / 2.0;
             if x - half >= free {
                 free = x + half + 3.0;
-                svg.text(x, labels, SMALL.middle(), &tick.label);
+                svg.text(x, labels, SMALL.middle(), &label);
             }
         }
         let middle = f64::midpoint(self.left, self.right);
@@ -132,8 +119,8 @@ mod tests {
     use super::*;
 
     fn labels(axis: Axis, end: f64) -> (String, String) {
-        let (ticks, title) = axis.ticks(end);
-        (ticks.into_iter().map(|tick| tick.label).collect::<Vec<_>>().join(" "), title)
+        let (ticks, title) = axis.ticks(0.0, end);
+        (ticks.into_iter().map(|tick| tick.1).collect::<Vec<_>>().join(" "), title)
     }
 
     #[test]

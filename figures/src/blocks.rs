@@ -22,42 +22,28 @@ pub struct Block {
     pub resource: Option<usize>,
 }
 
-/// The blocks of one run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Blocks {
-    /// In order, without overlap.
-    pub blocks: Vec<Block>,
+/// The blocks of one run, in order and without overlap: of frames that carry responses, without control streams.
+///
+/// On the time axis a block ends when its frame arrived and is as wide as its bytes take at
+/// the run's highest sustained rate; frames of one burst stand one after another before its end.
+pub(super) fn blocks_of(timeline: &Timeline, resources: &[PageResource], axis: Axis) -> Vec<Block> {
+    let streams = places_of_streams(resources, timeline);
+    let frames = timeline.frames.iter().filter(|frame| frame.bytes > 0);
+    let frames: Vec<(&StreamFrame, Option<usize>)> =
+        frames.filter_map(|frame| Some((frame, *streams.get(&frame.stream)?))).collect();
+    let blocks = match axis {
+        Axis::Time => by_time(&frames, timeline.start_us().unwrap_or_default()),
+        Axis::Frames => one_after_another(&frames, |_| 1.0),
+        Axis::Bytes => one_after_another(&frames, |frame| frame.bytes as f64),
+    };
+    if are_columns(timeline) { columns(&blocks) } else { blocks }
 }
 
-impl Blocks {
-    /// The frames that carry responses, without control streams.
-    ///
-    /// On the time axis a block ends when its frame arrived and is as wide as its bytes take at
-    /// the run's highest sustained rate; frames of one burst stand one after another before its end.
-    pub fn new(timeline: &Timeline, resources: &[PageResource], axis: Axis) -> Self {
-        let streams = places_of_streams(resources, timeline);
-        let frames = timeline.frames.iter().filter(|frame| frame.bytes > 0);
-        let frames: Vec<(&StreamFrame, Option<usize>)> =
-            frames.filter_map(|frame| Some((frame, *streams.get(&frame.stream)?))).collect();
-        let blocks = match axis {
-            Axis::Time => by_time(&frames, timeline.start_us().unwrap_or_default()),
-            Axis::Frames => one_after_another(&frames, |_| 1.0),
-            Axis::Bytes => one_after_another(&frames, |frame| frame.bytes as f64),
-        };
-        Self { blocks: if Self::are_columns(timeline) { columns(&blocks) } else { blocks } }
-    }
-
-    /// Whether a run has too many frames to draw each as a block.
-    pub fn are_columns(timeline: &Timeline) -> bool {
-        let streams: BTreeSet<u64> = timeline.transfers.iter().map(|it| it.stream).collect();
-        let frames = timeline.frames.iter().filter(|it| it.bytes > 0);
-        frames.filter(|it| streams.contains(&it.stream)).count() > COLUMNS_MAX
-    }
-
-    /// Where the last block ends.
-    pub fn end(&self) -> f64 {
-        self.blocks.last().map_or(0.0, |block| block.end)
-    }
+/// Whether a run has too many frames to draw each as a block.
+pub(super) fn are_columns(timeline: &Timeline) -> bool {
+    let streams: BTreeSet<u64> = timeline.transfers.iter().map(|it| it.stream).collect();
+    let frames = timeline.frames.iter().filter(|it| it.bytes > 0);
+    frames.filter(|it| streams.contains(&it.stream)).count() > COLUMNS_MAX
 }
 
 fn one_after_another(
@@ -65,17 +51,19 @@ fn one_after_another(
     width: impl Fn(&StreamFrame) -> f64,
 ) -> Vec<Block> {
     let mut end = 0.0;
-    let mut blocks = Vec::with_capacity(frames.len());
-    for &(frame, resource) in frames {
+    let blocks = frames.iter().map(|&(frame, resource)| {
         let start = end;
         end += width(frame);
-        blocks.push(Block { start, end, resource });
-    }
-    blocks
+        Block { start, end, resource }
+    });
+    blocks.collect()
 }
 
 fn by_time(frames: &[(&StreamFrame, Option<usize>)], start_us: u64) -> Vec<Block> {
-    let bytes_per_ms = sustained_rate(frames);
+    let busiest =
+        busiest_fiftieth(frames.len(), |place| (frames[place].0.time_us, frames[place].0.bytes));
+    let bytes_per_ms =
+        busiest.map_or(1.0, |(window_us, bytes)| bytes as f64 / (window_us as f64 / 1000.0));
     let mut blocks = Vec::with_capacity(frames.len());
     let mut next_start = f64::INFINITY;
     for &(frame, resource) in frames.iter().rev() {
@@ -98,15 +86,6 @@ fn close_small_gaps(blocks: &mut [Block]) {
         }
         end = block.end;
     }
-}
-
-/// Bytes per millisecond over the busiest fiftieth of the run.
-fn sustained_rate(frames: &[(&StreamFrame, Option<usize>)]) -> f64 {
-    let busiest = busiest_fiftieth(frames.len(), |place| {
-        let (frame, _) = frames[place];
-        (frame.time_us, frame.bytes)
-    });
-    busiest.map_or(1.0, |(window_us, bytes)| bytes as f64 / (window_us as f64 / 1000.0))
 }
 
 /// Merges the blocks into at most [`COLUMNS_MAX`] columns, with adjacent columns of one resource joined.
@@ -191,10 +170,9 @@ mod tests {
         }
     }
 
-    fn drawn(blocks: &Blocks) -> Vec<String> {
+    fn drawn(blocks: &[Block]) -> Vec<String> {
         let name = |resource: Option<usize>| resource.map_or("?", |place| ["a", "b"][place]);
         blocks
-            .blocks
             .iter()
             .map(|block| format!("{} {}..{}", name(block.resource), block.start, block.end))
             .collect()
@@ -202,19 +180,19 @@ mod tests {
 
     #[test]
     fn paced_frames_stand_side_by_side() {
-        let blocks = Blocks::new(
+        let blocks = blocks_of(
             &run(&[(10, 0, 1400), (20, 4, 1400), (30, 3, 9), (30, 8, 1400)]),
             &resources(),
             Axis::Time,
         );
-        let ends: Vec<f64> = blocks.blocks.iter().map(|block| block.end).collect();
+        let ends: Vec<f64> = blocks.iter().map(|block| block.end).collect();
         assert_eq!(ends, [10.0, 20.0, 30.0]);
         assert_eq!(drawn(&blocks)[2].chars().next(), Some('?'));
     }
 
     #[test]
     fn a_burst_is_drawn_as_a_train_before_its_arrival() {
-        let blocks = Blocks::new(
+        let blocks = blocks_of(
             &run(&[(100, 0, 100), (200, 0, 100), (200, 4, 100)]),
             &resources(),
             Axis::Time,
@@ -227,11 +205,11 @@ mod tests {
     fn frames_and_bytes_can_be_the_axis() {
         let run = run(&[(10, 0, 100), (20, 4, 300), (900, 0, 50)]);
         assert_eq!(
-            drawn(&Blocks::new(&run, &resources(), Axis::Frames)),
+            drawn(&blocks_of(&run, &resources(), Axis::Frames)),
             ["a 0..1", "b 1..2", "a 2..3"]
         );
         assert_eq!(
-            drawn(&Blocks::new(&run, &resources(), Axis::Bytes)),
+            drawn(&blocks_of(&run, &resources(), Axis::Bytes)),
             ["a 0..100", "b 100..400", "a 400..450"]
         );
     }
@@ -241,13 +219,13 @@ mod tests {
         let frames: Vec<(u64, u64, u64)> =
             (0..12_000).map(|n| (n, if n % 3 == 2 { 4 } else { 0 }, 10)).collect();
         let run = run(&frames);
-        assert!(Blocks::are_columns(&run));
-        assert_eq!(drawn(&Blocks::new(&run, &resources(), Axis::Frames)), ["a 0..12000"]);
+        assert!(are_columns(&run));
+        assert_eq!(drawn(&blocks_of(&run, &resources(), Axis::Frames)), ["a 0..12000"]);
     }
 
     #[test]
     fn an_empty_run_has_no_blocks() {
-        assert_eq!(Blocks::new(&Timeline::default(), &resources(), Axis::Time), Blocks::default());
+        assert_eq!(blocks_of(&Timeline::default(), &resources(), Axis::Time), []);
     }
 
     proptest! {
@@ -256,7 +234,7 @@ mod tests {
             frames.sort_unstable();
             let frames: Vec<_> = frames.iter().map(|&(time, n, bytes)| (time, n * 4, bytes)).collect();
             for axis in [Axis::Time, Axis::Frames, Axis::Bytes] {
-                let blocks = Blocks::new(&run(&frames), &resources(), axis).blocks;
+                let blocks = blocks_of(&run(&frames), &resources(), axis);
                 prop_assert_eq!(blocks.len(), frames.len());
                 for block in &blocks {
                     prop_assert!(block.start <= block.end && block.start >= 0.0);

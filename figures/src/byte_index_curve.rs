@@ -6,7 +6,7 @@ use super::axis::{Across, Axis};
 use super::sheet::{Drawing, Sheet};
 use super::svg::{GRID, MARGIN, SMALL, Style, Svg, d};
 use super::table::{Table, row};
-use crate::number_texts::{milliseconds_text, or_dash};
+use crate::number_texts::{milliseconds_or_dash, milliseconds_text};
 use qlog_tools::metrics::CurvePoint;
 use qlog_tools::saturating_cast::to_usize;
 use qlog_tools::short_texts::shorten;
@@ -52,15 +52,18 @@ impl Drawing for Curves {
     /// Draws the figure. The legend is sorted by index, the best first.
     fn draw(&self, sheet: &Sheet) -> String {
         let times = self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.time_ms);
-        let plot = Plot::on(sheet, times.fold(0.0, f64::max));
+        let height = sheet.either(PLOT_HEIGHTS[0], PLOT_HEIGHTS[1]);
+        let right = sheet.width() - sheet.either(LEGEND_WIDTH, MARGIN);
+        let across = Across::new(Axis::Time, LEFT, right, times.fold(0.0, f64::max));
         let mut svg = Svg::titled(sheet, &self.title);
-        self.draw_axes(&mut svg, &plot);
+        self.draw_axes(&mut svg, &across, height);
         let ranking = self.ranking();
         for &place in ranking.iter().rev() {
-            self.draw_curve(&mut svg, place, &plot);
+            self.draw_curve(&mut svg, place, &across, height);
         }
-        let top = sheet.either(TOP, plot.bottom + 62.0);
-        let left = sheet.either(plot.right + 22.0, LEFT);
+        let bottom = TOP + height;
+        let top = sheet.either(TOP, bottom + 62.0);
+        let left = sheet.either(right + 22.0, LEFT);
         svg.text(left + 44.0, top + 2.0, Style::PLAIN.size(10.5).muted(), "ByteIndex, best first");
         let beside = to_usize((sheet.width() - LEFT) / LEGEND_MIN).max(1);
         let beside = sheet.either(1, beside);
@@ -74,7 +77,7 @@ impl Drawing for Curves {
             self.draw_legend_line(&mut svg, left, left + width - gap, top, place);
         }
         let legend = top + 14.0 + lines as f64 * line;
-        let height = (plot.bottom + 48.0).max(legend + sheet.either(MARGIN, 0.0));
+        let height = (bottom + 48.0).max(legend + sheet.either(MARGIN, 0.0));
         svg.finish(sheet.width(), height, &self.title)
     }
 
@@ -98,7 +101,8 @@ impl Drawing for Curves {
                 let reached = curve.points.iter().find(|point| point.share >= share - 1e-9);
                 reached.map(|point| point.time_ms)
             });
-            row(&curve.label, std::iter::once(curve.index_ms).chain(times).map(text))
+            let cells = std::iter::once(curve.index_ms).chain(times).map(milliseconds_or_dash);
+            row(&curve.label, cells)
         });
         Table::new(format!("{}: when each share was reached", self.what), headings, rows)
     }
@@ -116,8 +120,8 @@ impl Curves {
         places
     }
 
-    fn draw_axes(&self, svg: &mut Svg, plot: &Plot) {
-        let Plot { right, bottom, height, .. } = *plot;
+    fn draw_axes(&self, svg: &mut Svg, across: &Across, height: f64) {
+        let (right, bottom) = (across.right, TOP + height);
         for quarter in 0..=4 {
             let y = bottom - height * f64::from(quarter) / 4.0;
             svg.path(&d!("M{LEFT} {}H{right}", y), GRID, "");
@@ -125,61 +129,34 @@ impl Curves {
             svg.text(LEFT - 8.0, y + 4.0, SMALL.end(), &label);
         }
         let lines = [bottom + 18.0, bottom + 36.0];
-        plot.across().draw(svg, lines, |x| Some(format!("M{x} {bottom}v5")));
+        across.draw(svg, lines, |x| Some(format!("M{x} {bottom}v5")));
         svg.upright(22.0, TOP + height / 2.0, &format!("share of {}", self.what));
     }
 
-    fn draw_curve(&self, svg: &mut Svg, place: usize, plot: &Plot) {
+    fn draw_curve(&self, svg: &mut Svg, place: usize, across: &Across, height: f64) {
         let curve = &self.curves[place];
         let Some(first) = curve.points.first() else { return };
-        let across = plot.across();
-        let mut d = d!("M{} {}", across.x(first.time_ms), plot.y(first.share));
+        let y = |share: f64| TOP + height * (1.0 - share);
+        let mut d = d!("M{} {}", across.x(first.time_ms), y(first.share));
         for point in &curve.points[1..] {
-            d.push_str(&d!("H{}V{}", across.x(point.time_ms), plot.y(point.share)));
+            d.push_str(&d!("H{}V{}", across.x(point.time_ms), y(point.share)));
         }
-        d.push_str(&d!("H{}", plot.right));
-        let title = format!("{}: ByteIndex {} ms", curve.label, text(curve.index_ms));
-        svg.path(&d, &svg.sheet().line_stroke(place), &title);
+        d.push_str(&d!("H{}", across.right));
+        let index = milliseconds_or_dash(curve.index_ms);
+        let title = format!("{}: ByteIndex {index} ms", curve.label);
+        svg.path(&d, &svg.sheet.line_stroke(place), &title);
     }
 
     fn draw_legend_line(&self, svg: &mut Svg, left: f64, right: f64, top: f64, place: usize) {
         let curve = &self.curves[place];
-        let stroke = svg.sheet().line_stroke(place);
+        let stroke = svg.sheet.line_stroke(place);
         svg.path(&d!("M{} {}h36", left, top + 7.0), &stroke, "");
-        let style = Style::PLAIN.bold().for_names(svg.sheet());
+        let style = Style::PLAIN.bold().for_names(&svg.sheet);
         svg.text(left + 44.0, top + 11.0, style, &shorten(&curve.label, 26));
         let index = curve.index_ms.map(|it| format!("{} ms", milliseconds_text(it)));
-        let style = Style::PLAIN.end().for_names(svg.sheet());
+        let style = Style::PLAIN.end().for_names(&svg.sheet);
         svg.text(right, top + 11.0, style, index.as_deref().unwrap_or("no index"));
     }
-}
-
-/// Where the curves stand.
-struct Plot {
-    right: f64,
-    bottom: f64,
-    height: f64,
-    end_ms: f64,
-}
-
-impl Plot {
-    fn on(sheet: &Sheet, end_ms: f64) -> Self {
-        let height = sheet.either(PLOT_HEIGHTS[0], PLOT_HEIGHTS[1]);
-        let right = sheet.width() - sheet.either(LEGEND_WIDTH, MARGIN);
-        Self { right, bottom: TOP + height, height, end_ms }
-    }
-
-    fn y(&self, share: f64) -> f64 {
-        TOP + self.height * (1.0 - share)
-    }
-
-    fn across(&self) -> Across {
-        Across::new(Axis::Time, LEFT, self.right, self.end_ms)
-    }
-}
-
-fn text(value: Option<f64>) -> String {
-    or_dash(value.map(milliseconds_text))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl Drawing for Distribution {
         let mut svg = Svg::titled(sheet, &self.title);
         let grid = SmallMultiples::new(sheet, self.schemes.len());
         let Area { left, width, .. } = grid.plot;
-        let axis = RatioAxis::across(self.range().into_iter(), left, left + width);
+        let axis = RatioAxis::new(self.range().into_iter(), left, left + width);
         let steps: Vec<Vec<(f64, f64)>> =
             self.schemes.iter().map(|it| cumulative(&it.speedups)).collect();
         let first: Vec<String> = steps.iter().map(|it| staircase(it, &axis, grid.plot)).collect();
@@ -119,7 +119,7 @@ fn staircase(steps: &[(f64, f64)], axis: &RatioAxis, area: Area) -> String {
     let mut d = d!("M{} {}", area.left, area.top + area.height);
     let every = steps.len().div_ceil(STEPS_MAX).max(1);
     for (ratio, share) in steps.iter().rev().step_by(every).rev() {
-        d.push_str(&d!("H{}V{}", axis.x(*ratio), area.top + area.height * (1.0 - share)));
+        d.push_str(&d!("H{}V{}", axis.place(*ratio), area.top + area.height * (1.0 - share)));
     }
     d + &d!("H{}", area.left + area.width)
 }
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(shares(&[3.0, 1.0, 2.0, 4.0]), [0.25, 0.5, 0.75, 1.0]);
         let many: Vec<f64> = (1..=1001).map(f64::from).collect();
         assert_eq!(shares(&many).last(), Some(&1.0));
-        let axis = RatioAxis::across(many.iter().copied(), 0.0, 100.0);
+        let axis = RatioAxis::new(many.iter().copied(), 0.0, 100.0);
         let area = Area { left: 0.0, top: 10.0, width: 100.0, height: 50.0 };
         let d = staircase(&cumulative(&many), &axis, area);
         assert!(d.ends_with("V10H100"), "the last step is drawn, at the top: {d}");

@@ -5,7 +5,7 @@ use super::standing::{Standing, caption};
 use super::svg::{Area, MARGIN, SMALL, Style, Svg, name_lines, star};
 use super::table::{Table, row};
 use crate::number_texts::{or_dash, ratio_number, ratio_text};
-use qlog_tools::saturating_cast::to_usize;
+use qlog_tools::saturating_cast::{to_u64, to_usize};
 use qlog_tools::short_texts::shorten;
 
 /// The figure.
@@ -125,7 +125,7 @@ impl HeatMap {
             vec![(Standing::Best, "best of its column"), (Standing::Tied, "may be the best")];
         words.retain(|(standing, _)| self.rows.iter().any(|it| it.standings.contains(standing)));
         let end = if words.is_empty() { top } else { top + 12.0 };
-        let mut left = svg.sheet().either(layout.label, 8.0);
+        let mut left = svg.sheet.either(layout.label, 8.0);
         for (standing, words) in words {
             if let Some((paint, _)) = star_of(standing, "#1a1a1a") {
                 svg.path(&star(left + 6.0, top - 4.0), &paint, "");
@@ -166,7 +166,6 @@ impl HeatMap {
     }
 }
 
-/// Where things stand.
 struct Layout {
     width: f64,
     label: f64,
@@ -211,7 +210,7 @@ fn draw_cell(svg: &mut Svg, area: Area, ratio: Option<f64>, standing: Standing, 
     let (x, y) = (area.left + area.width / 2.0 - 1.0, area.top + area.height / 2.0 + 3.5);
     // In a narrow cell, the number moves aside.
     let aside = match area.width {
-        _ if !svg.sheet().is_paper() => 0.0,
+        _ if !svg.sheet.is_paper() => 0.0,
         ..CELL_MIN => 6.5,
         CELL_MIN..70.0 => 5.0,
         _ => 0.0,
@@ -240,7 +239,7 @@ fn star_of(standing: Standing, ink: &str) -> Option<(String, &'static str)> {
 
 fn draw_legend(svg: &mut Svg, layout: &Layout, top: f64) {
     const SHOWN: [f64; 7] = [0.25, 0.5, 0.75, 1.0, 4.0 / 3.0, 2.0, 4.0];
-    let (step, cell) = svg.sheet().either((1, 52.0), (2, CELL_MIN));
+    let (step, cell) = svg.sheet.either((1, 52.0), (2, CELL_MIN));
     let shown: Vec<f64> = SHOWN.into_iter().step_by(step).collect();
     let label = layout.label.min(layout.width - shown.len() as f64 * cell - 52.0);
     for (place, ratio) in shown.iter().enumerate() {
@@ -248,7 +247,7 @@ fn draw_legend(svg: &mut Svg, layout: &Layout, top: f64) {
         draw_cell(svg, area, Some(*ratio), Standing::Unknown, false);
     }
     svg.text(label - 10.0, top + 14.0, SMALL.end().muted(), "slower");
-    let words = svg.sheet().either("faster than the baseline", "faster");
+    let words = svg.sheet.either("faster than the baseline", "faster");
     let end = label + shown.len() as f64 * cell + 10.0;
     svg.text(end, top + 14.0, SMALL.muted(), words);
 }
@@ -259,8 +258,7 @@ fn colour(ratio: f64) -> String {
     const FAST: [f64; 3] = [0.0, 90.0, 160.0];
     let strength = strength(ratio);
     let end = if ratio < 1.0 { SLOW } else { FAST };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
-    let [red, green, blue] = end.map(|it| (255.0 + (it - 255.0) * strength).round() as u8);
+    let [red, green, blue] = end.map(|it| to_u64((255.0 + (it - 255.0) * strength).round()));
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 

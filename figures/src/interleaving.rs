@@ -53,7 +53,7 @@ impl Drawing for Interleaving {
 
     fn draw(&self, sheet: &Sheet) -> String {
         let ratios = self.lines.iter().flat_map(|line| line.ratios.iter().copied().flatten());
-        let axis = RatioAxis::over(ratios, TOP, PLOT_HEIGHT);
+        let axis = RatioAxis::new(ratios, TOP + PLOT_HEIGHT, TOP);
         let mut svg = Svg::titled(sheet, &self.title);
         let right = sheet.either(WIDTH - LEGEND_WIDTH, sheet.width() - MARGIN);
         axis.draw(&mut svg, LEFT, right, "speedup over one at a time");
@@ -100,24 +100,24 @@ impl Interleaving {
 
     fn draw_line(&self, svg: &mut Svg, axis: &RatioAxis, right: f64, place: usize) {
         let line = &self.lines[place];
-        let stroke = svg.sheet().line_stroke(place);
+        let stroke = svg.sheet.line_stroke(place);
         let known = line.ratios.iter().enumerate().filter_map(|(width, it)| Some((width, (*it)?)));
-        let points = known.map(|(width, ratio)| (self.x(width, right), axis.y(ratio)));
+        let points = known.map(|(width, ratio)| (self.x(width, right), axis.place(ratio)));
         svg.path(&polyline(points), &stroke, &line.label);
         let best = line.best().and_then(|width| Some((width, line.ratios[width]?)));
         if let Some((width, ratio)) = best {
-            let ring = circle(self.x(width, right), axis.y(ratio), 5.5);
+            let ring = circle(self.x(width, right), axis.place(ratio), 5.5);
             svg.path(&ring, &stroke, &format!("{}: best", line.label));
         }
     }
 
     fn draw_legend_line(&self, svg: &mut Svg, left: f64, top: f64, place: usize) {
         let line = &self.lines[place];
-        let stroke = svg.sheet().line_stroke(place);
+        let stroke = svg.sheet.line_stroke(place);
         svg.path(&d!("M{left} {}h30", top + 4.0), &stroke, "");
         svg.text(left + 38.0, top + 8.0, Style::PLAIN.bold(), &shorten(&line.label, 20));
         let best = format!("best: {}", self.best_text(line));
-        let right = svg.sheet().or_paper(WIDTH);
+        let right = svg.sheet.or_paper(WIDTH);
         svg.text(right - MARGIN, top + 8.0, SMALL.end(), &best);
     }
 }

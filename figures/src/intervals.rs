@@ -60,14 +60,12 @@ const BETWEEN: f64 = 52.0;
 const GAP: f64 = 24.0;
 /// The minimum width of a plot on a screen, and in print.
 const PLOT_MIN: [f64; 2] = [180.0, 90.0];
-/// The widest plot.
 const PLOT_MAX: f64 = 560.0;
 /// The minimum width of the figure on a screen, which the legend needs.
 const WIDTH_MIN: f64 = 640.0;
 const LABEL_MAX: usize = 20;
 const LETTER: f64 = 7.0;
 const COLOUR: &str = "#0072B2";
-/// The colour of geometric means.
 const GEOMETRIC: &str = "#D55E00";
 
 impl Drawing for Intervals {
@@ -82,7 +80,7 @@ impl Drawing for Intervals {
         svg.head(&[&self.title, &self.what], TOP - if has_titles { 30.0 } else { 12.0 });
         let plot = layout.plot(0);
         let (left, right) = (plot.left + 6.0, plot.left + plot.width - 6.0);
-        let axis = RatioAxis::across(self.ratios().into_iter(), left, right);
+        let axis = RatioAxis::new(self.ratios().into_iter(), left, right);
         for (place, panel) in self.panels.iter().enumerate() {
             let area = layout.plot(place);
             self.draw_panel(&mut svg, panel, &axis.shifted(area.left - plot.left), area, &layout);
@@ -206,7 +204,6 @@ fn mean_texts(mean: Option<f64>, interval: Option<[f64; 2]>) -> [String; 3] {
     [mean, low, high].map(|it| or_dash(it.map(ratio_number)))
 }
 
-/// Where panels stand.
 struct Layout {
     width: f64,
     label: f64,
@@ -232,7 +229,6 @@ impl Layout {
         Self { width, label, plot_width, plot_height: rows as f64 * row, row, columns }
     }
 
-    /// The plot of the panel at `place`.
     fn plot(&self, place: usize) -> Area {
         let column = (place % self.columns) as f64;
         let row = (place / self.columns) as f64;
@@ -255,14 +251,14 @@ fn draw_row(svg: &mut Svg, axis: &RatioAxis, y: f64, row: &IntervalRow) {
     for (interval, y, colour) in intervals {
         if let Some(ends) = interval {
             let are_shown = ends.map(|it| axis.shows(it));
-            draw_interval(svg, ends.map(|it| axis.x(it)), are_shown, y, colour);
+            draw_interval(svg, ends.map(|it| axis.place(it)), are_shown, y, colour);
         }
     }
     if let Some(mean) = row.geometric_mean {
-        draw_geometric_mean(svg, axis.x(mean), y + apart);
+        draw_geometric_mean(svg, axis.place(mean), y + apart);
     }
     if let Some(mean) = row.mean {
-        draw_mean(svg, axis.x(mean), y - apart);
+        draw_mean(svg, axis.place(mean), y - apart);
     }
 }
 

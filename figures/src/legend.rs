@@ -68,7 +68,7 @@ fn draw_keys(svg: &mut Svg, area: Area, resources: &[PageResource]) -> f64 {
 fn columns(svg: &Svg, area: Area, screen: u32) -> u32 {
     const LEAST: f64 = 160.0;
     let room = u32::try_from(to_usize(area.width / LEAST)).unwrap_or(screen);
-    svg.sheet().either(screen, room.clamp(1, screen))
+    svg.sheet.either(screen, room.clamp(1, screen))
 }
 
 fn draw_in_request_order(
@@ -109,15 +109,11 @@ fn draw_resource(
     let (outline, style) = if resource.above_fold { (OUTLINE, plain.bold()) } else { ("", plain) };
     let swatch = Area { left: area.left + 1.0, top: area.top, width: SWATCH, height: SWATCH };
     svg.rect(swatch, &format!(r#"fill="{paint}"{outline}"#));
-    let room = characters(area.width - SWATCH - 12.0, resource.above_fold);
+    // Of the widest font that figures name.
+    let letter = if resource.above_fold { 7.9 } else { 6.9 };
+    let room = to_usize(((area.width - SWATCH - 12.0) / letter).max(4.0));
     let name = labels.label(resource, room);
     svg.text(area.left + SWATCH + 7.0, area.top + 10.5, style, &name);
-}
-
-/// How many characters of legend text fit. Assumes the widest font that figures name; bold text is wider.
-fn characters(width: f64, are_bold: bool) -> usize {
-    let each = if are_bold { 7.9 } else { 6.9 };
-    to_usize((width / each).max(4.0))
 }
 
 /// One line of the legend by kind.

@@ -3,14 +3,13 @@
 
 use super::svg::{Area, GRID, SMALL, Svg, d, number};
 
-/// Where numbers stand.
 #[derive(Debug, Clone)]
 pub(super) struct NumberAxis {
     left: f64,
     right: f64,
     /// The distinct numbers of the data, in ascending order.
     values: Vec<f64>,
-    is_logarithmic: bool,
+    pub(super) is_logarithmic: bool,
 }
 
 /// The axis is logarithmic if the largest number exceeds the median by more than this factor.
@@ -30,7 +29,6 @@ fn unevenness(sorted: &[f64]) -> f64 {
 }
 
 impl NumberAxis {
-    /// An axis that shows `values`.
     pub(super) fn over(values: impl Iterator<Item = f64>, left: f64, right: f64) -> Self {
         let mut values: Vec<f64> = values.filter(|it| it.is_finite() && *it >= 0.0).collect();
         values.sort_by(f64::total_cmp);
@@ -42,11 +40,6 @@ impl NumberAxis {
         let logarithms: Vec<f64> = positive.iter().map(|it| it.ln()).collect();
         let spans = most >= DECADE * least && unevenness(&logarithms) < unevenness(&positive);
         Self { left, right, is_logarithmic: most > SQUEEZED * middle || spans, values }
-    }
-
-    /// `logarithmic axis` for the title, if it is one.
-    pub(super) fn is_logarithmic(&self) -> bool {
-        self.is_logarithmic
     }
 
     /// The x of a number. On a logarithmic axis, 0 has its own place left of the smallest number.
@@ -128,9 +121,9 @@ mod tests {
 
     #[test]
     fn an_outlier_makes_the_axis_logarithmic() {
-        assert!(!axis(&[0.0, 16.0, 32.0, 48.0, 64.0]).is_logarithmic());
-        assert!(axis(&[0.0, 16.0, 32.0, 48.0, 6400.0]).is_logarithmic());
-        assert!(axis(&[1.0, 4.0, 16.0, 64.0, 256.0]).is_logarithmic());
+        assert!(!axis(&[0.0, 16.0, 32.0, 48.0, 64.0]).is_logarithmic);
+        assert!(axis(&[0.0, 16.0, 32.0, 48.0, 6400.0]).is_logarithmic);
+        assert!(axis(&[1.0, 4.0, 16.0, 64.0, 256.0]).is_logarithmic);
     }
 
     #[test]

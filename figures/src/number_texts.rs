@@ -20,6 +20,11 @@ pub fn milliseconds_text(value_ms: f64) -> String {
     format!("{sign}{grouped}")
 }
 
+/// A readable number of milliseconds; a dash for `None`.
+pub fn milliseconds_or_dash(value_ms: Option<f64>) -> String {
+    or_dash(value_ms.map(milliseconds_text))
+}
+
 /// A ratio in the paper's notation: `×2.00` faster, `/3.00` slower; a dash for `None`.
 pub fn ratio_text(ratio: Option<f64>) -> String {
     match ratio {
@@ -32,16 +37,8 @@ pub fn ratio_text(ratio: Option<f64>) -> String {
 
 /// A ratio for tables and sentences, precise enough to show on which side of 1 it lies.
 pub fn ratio_number(ratio: f64) -> String {
-    beside_one(ratio, 2)
-}
-
-/// A number with at least `decimals`, and as many more as are needed to distinguish it from 1.
-fn beside_one(number: f64, decimals: usize) -> String {
-    const DECIMALS_MAX: usize = 6;
-    let mut enough = decimals..=DECIMALS_MAX;
-    let told = enough.find(|it| format!("{number:.it$}") != format!("{:.it$}", 1.0));
-    let decimals = told.unwrap_or(decimals);
-    format!("{number:.decimals$}")
+    let decimals = (2..=6).find(|it| format!("{ratio:.it$}") != format!("{:.it$}", 1.0));
+    format!("{ratio:.*}", decimals.unwrap_or(2))
 }
 
 /// A text, or a dash for a missing one.

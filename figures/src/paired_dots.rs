@@ -53,7 +53,7 @@ impl PairedDots {
             let ends = pair.interval.into_iter().flatten();
             pair.ours.into_iter().chain(pair.theirs).chain(ends)
         });
-        let axis = RatioAxis::over(values, TOP, PLOT_HEIGHT);
+        let axis = RatioAxis::new(values, TOP + PLOT_HEIGHT, TOP);
         let mut svg = Svg::titled(sheet, &self.title);
         axis.draw(&mut svg, LEFT, WIDTH - MARGIN, "speedup");
         let width = (WIDTH - MARGIN - LEFT) / self.groups.len().max(1) as f64;
@@ -92,7 +92,7 @@ impl PairedDots {
             let x = left + (column as f64 + 0.5) * column_width;
             let colour = COLOURS[column % COLOURS.len()];
             if let (Some(ours), Some(theirs)) = (pair.ours, pair.theirs) {
-                let d = d!("M{} {}V{}", x, axis.y(ours), axis.y(theirs));
+                let d = d!("M{} {}V{}", x, axis.place(ours), axis.place(theirs));
                 svg.path(&d, &format!(r#"stroke="{colour}" stroke-width="1.5" fill="none""#), "");
             }
             if let Some(interval) = pair.interval {
@@ -106,7 +106,7 @@ impl PairedDots {
             for (value, attributes, whose) in marks {
                 let Some(value) = value else { continue };
                 let title = format!("{what}: {whose} {}", ratio_text(Some(value)));
-                svg.path(&circle(x, axis.y(value), RADIUS), &attributes, &title);
+                svg.path(&circle(x, axis.place(value), RADIUS), &attributes, &title);
             }
             let style = Style::PLAIN.size(9.5).middle().muted();
             svg.text(x, axis.bottom() + 18.0, style, &self.columns[column]);
@@ -118,7 +118,7 @@ impl PairedDots {
 
 /// Draws an error bar beneath the marks, in the colour of text, so that it is not mistaken for the line between ours and theirs.
 fn draw_interval(svg: &mut Svg, axis: &RatioAxis, x: f64, [low, high]: [f64; 2]) {
-    let (low, high, left) = (axis.y(low), axis.y(high), x - 4.0);
+    let (low, high, left) = (axis.place(low), axis.place(high), x - 4.0);
     let d = d!("M{} {}V{}M{} {}h8M{} {}h8", x, low, high, left, low, left, high);
     let attributes = r##"class="line" stroke="#5a5a5a" stroke-width="1" fill="none""##;
     svg.path(&d, attributes, "95 % interval");

@@ -5,6 +5,7 @@ use schedulers::Kind;
 use serde::Serialize;
 
 use qlog_tools::page_resources::PageResource;
+use qlog_tools::saturating_cast::to_u64;
 
 /// On pages with at most this many resources, each has its own look; with more, each kind shares a colour. Streams of a
 /// log always have their own looks, which repeat after [`LOOKS`].
@@ -109,7 +110,6 @@ fn by_kind(resources: &[PageResource]) -> Vec<Look> {
     looks
 }
 
-/// The colour of the line at `place` of a figure.
 pub(crate) fn line_colour(place: usize) -> &'static str {
     LINE_COLOURS[place % LINE_COLOURS.len()]
 }
@@ -143,13 +143,7 @@ pub(crate) fn shade(colour: &str, share: f64) -> String {
     let target = if amount < 0.0 { 0.0 } else { 255.0 };
     let [red, green, blue] = [1, 3, 5].map(|place| {
         let value = channel(colour, place);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a mix of two values up to 255"
-        )]
-        let mixed = (value + (target - value) * amount.abs()).round() as u8;
-        mixed
+        to_u64((value + (target - value) * amount.abs()).round())
     });
     format!("#{red:02X}{green:02X}{blue:02X}")
 }

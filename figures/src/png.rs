@@ -35,14 +35,9 @@ pub enum PngError {
     /// The SVG is not from this crate, or is damaged.
     #[error("the SVG could not be read: {0}")]
     Svg(String),
-    /// Too wide or too high to be drawn.
-    #[error("a picture of {width} x {height} pixels is too large; choose a smaller scale")]
-    TooLarge {
-        /// In pixels.
-        width: f64,
-        /// In pixels.
-        height: f64,
-    },
+    /// Too wide or too high to be drawn: both in pixels.
+    #[error("a picture of {0} x {1} pixels is too large; choose a smaller scale")]
+    TooLarge(f64, f64),
     /// The encoder's complaint.
     #[error("the PNG could not be written: {0}")]
     Encoding(String),

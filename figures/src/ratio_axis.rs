@@ -2,7 +2,6 @@
 
 use super::svg::{Area, MARGIN, SMALL, Svg, d};
 
-/// Where ratios stand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RatioAxis {
     /// The positions of the lowest and the highest ratio.
@@ -41,7 +40,6 @@ const LABEL_HEIGHT: f64 = 13.0;
 const LETTER: f64 = 6.6;
 const CLEAR: f64 = 5.0;
 
-/// The direction of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Way {
     Up,
@@ -49,24 +47,14 @@ enum Way {
 }
 
 impl RatioAxis {
-    /// A vertical axis that shows all of `ratios`, and ×1.
-    pub(super) fn over(ratios: impl Iterator<Item = f64>, top: f64, height: f64) -> Self {
-        Self::between(ratios, top + height, top)
-    }
-
-    /// A horizontal axis that shows all of `ratios`, and ×1.
-    pub(super) fn across(ratios: impl Iterator<Item = f64>, left: f64, right: f64) -> Self {
-        Self::between(ratios, left, right)
-    }
-
-    fn between(ratios: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
+    /// An axis that shows all of `ratios`, and ×1: from below to above, or from left to right.
+    pub(super) fn new(ratios: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
         let usable = ratios.filter(|it| it.is_finite() && *it > 0.0);
         let (lowest, highest) =
             usable.fold((1.0_f64, 1.0_f64), |(low, high), it| (low.min(it), high.max(it)));
         Self { start, end, lowest: lowest.min(0.9) / 1.04, highest: highest.max(1.1) * 1.04 }
     }
 
-    /// Whether a ratio lies on the axis.
     pub(super) fn shows(&self, ratio: f64) -> bool {
         (self.lowest..=self.highest).contains(&ratio)
     }
@@ -88,17 +76,8 @@ impl RatioAxis {
         self.start - self.end
     }
 
-    /// The y of a ratio on a vertical axis.
-    pub(super) fn y(&self, ratio: f64) -> f64 {
-        self.place(ratio)
-    }
-
-    /// The x of a ratio on a horizontal axis.
-    pub(super) fn x(&self, ratio: f64) -> f64 {
-        self.place(ratio)
-    }
-
-    fn place(&self, ratio: f64) -> f64 {
+    /// The y of a ratio on a vertical axis, the x on a horizontal one.
+    pub(super) fn place(&self, ratio: f64) -> f64 {
         let share = (ratio.clamp(self.lowest, self.highest) / self.lowest).ln()
             / (self.highest / self.lowest).ln();
         self.start - share * (self.start - self.end)
@@ -110,7 +89,7 @@ impl RatioAxis {
             svg.upright(MARGIN, self.top() + self.height() / 2.0, title);
         }
         for (ratio, label) in self.ticks(Way::Up) {
-            let y = self.y(ratio);
+            let y = self.place(ratio);
             svg.path(&d!("M{} {}H{}", left, y, right), &grid(ratio), "");
             svg.text(left - 8.0, y + 4.0, SMALL.end(), &label);
         }
@@ -119,7 +98,7 @@ impl RatioAxis {
     /// Draws the grid within `plot`, with labels if it is the first of a row.
     pub(super) fn draw_in(&self, svg: &mut Svg, plot: Area, is_labelled: bool) {
         for (ratio, label) in self.ticks(Way::Up) {
-            let y = self.y(ratio);
+            let y = self.place(ratio);
             svg.path(&d!("M{} {}h{}", plot.left, y, plot.width), &grid(ratio), "");
             if is_labelled {
                 svg.text(plot.left - 6.0, y + 4.0, SMALL.end(), &label);
@@ -131,7 +110,7 @@ impl RatioAxis {
     pub(super) fn draw_across(&self, svg: &mut Svg, plot: Area, is_labelled: bool) {
         let bottom = plot.top + plot.height;
         for (ratio, label) in self.ticks(Way::Across) {
-            let x = self.x(ratio);
+            let x = self.place(ratio);
             svg.path(&d!("M{} {}V{}", x, plot.top, bottom), &grid(ratio), "");
             if is_labelled {
                 svg.text(x, bottom + 14.0, SMALL.middle(), &label);
@@ -187,19 +166,19 @@ mod tests {
 
     #[test]
     fn twice_as_fast_is_as_far_from_the_middle_as_twice_as_slow() {
-        let axis = RatioAxis::over([0.5, 2.0, 0.25, 4.0].into_iter(), 10.0, 200.0);
-        let (up, down) = (axis.y(1.0) - axis.y(2.0), axis.y(0.5) - axis.y(1.0));
+        let axis = RatioAxis::new([0.5, 2.0, 0.25, 4.0].into_iter(), 210.0, 10.0);
+        let (up, down) = (axis.place(1.0) - axis.place(2.0), axis.place(0.5) - axis.place(1.0));
         assert!((up - down).abs() < 1e-9, "{up} {down}");
         let labels: Vec<String> = axis.ticks(Way::Up).into_iter().map(|(_, label)| label).collect();
         assert_eq!(labels, ["/4", "/3", "/2", "/1.5", "×1", "×1.5", "×2", "×3", "×4"]);
-        let close = RatioAxis::over([0.9, 1.2].into_iter(), 10.0, 200.0).ticks(Way::Up);
+        let close = RatioAxis::new([0.9, 1.2].into_iter(), 210.0, 10.0).ticks(Way::Up);
         assert!(close.iter().any(|(_, label)| label == "×1.1"), "{close:?}");
     }
 
     #[test]
     fn a_narrow_axis_has_fewer_ticks_at_even_distances() {
         let of = |width: f64| {
-            let axis = RatioAxis::across([0.2, 25.0].into_iter(), 0.0, width);
+            let axis = RatioAxis::new([0.2, 25.0].into_iter(), 0.0, width);
             axis.ticks(Way::Across).into_iter().map(|it| it.1).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(of(300.0), "/5 /3 /2 ×1 ×2 ×3 ×5 ×10 ×20");
@@ -210,13 +189,13 @@ mod tests {
     fn an_interval_without_end_does_not_squeeze_the_others() {
         let shown = in_reach(&[1.0, 2.0], [[0.9, 1e90], [1e-20, 2.2]].into_iter());
         assert_eq!(shown, [1.0, 2.0, 0.9, 5.0, 0.4, 2.2]);
-        let axis = RatioAxis::across(shown.into_iter(), 0.0, 100.0);
+        let axis = RatioAxis::new(shown.into_iter(), 0.0, 100.0);
         assert_eq!([0.9, 1e90, 1e-20].map(|it| axis.shows(it)), [true, false, false]);
     }
 
     #[test]
     fn an_axis_without_ratios_shows_the_baseline() {
-        let axis = RatioAxis::over([f64::NAN, 0.0].into_iter(), 0.0, 100.0);
+        let axis = RatioAxis::new([f64::NAN, 0.0].into_iter(), 100.0, 0.0);
         assert!(axis.ticks(Way::Up).iter().any(|(_, label)| label == "×1"));
     }
 }

@@ -60,7 +60,7 @@ impl RatioPanels {
     /// The figure on `sheet`, which is a screen.
     pub fn draw(&self, sheet: &Sheet) -> String {
         let mut svg = Svg::titled(sheet, &self.title);
-        let axis = RatioAxis::over(self.ratios(), TOP, PLOT_HEIGHT);
+        let axis = RatioAxis::new(self.ratios(), TOP + PLOT_HEIGHT, TOP);
         let columns = self.columns.max(1);
         for (place, panel) in self.panels.iter().enumerate() {
             let axis = axis.shifted((place / columns) as f64 * DOWN);
@@ -114,13 +114,13 @@ impl RatioPanels {
         let intervals = points.iter().filter_map(|point| {
             let [low, high] = point.interval?;
             let x = left + self.offset(point.place) + aside;
-            Some(d!("M{} {}V{}", x, axis.y(low), axis.y(high)))
+            Some(d!("M{} {}V{}", x, axis.place(low), axis.place(high)))
         });
         let colour = line_colour(place);
         let thin =
             format!(r#"fill="none" stroke="{colour}" stroke-width="1" stroke-opacity="0.7""#);
         svg.path(&intervals.collect::<String>(), &thin, "");
-        let points = points.iter().map(|it| (left + self.offset(it.place), axis.y(it.value)));
+        let points = points.iter().map(|it| (left + self.offset(it.place), axis.place(it.value)));
         let name = self.names.get(place).map_or("", String::as_str);
         svg.path(&polyline(points), &line_stroke(place), name);
     }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::axis::{Across, Axis};
-use super::blocks::{Block, Blocks};
+use super::blocks::{Block, are_columns, blocks_of};
 use super::paint::Paints;
 use super::sheet::{Drawing, Sheet};
 use super::svg::{Area, INK, MARGIN, Style, Svg, add_box, d, wrapped};
 use super::{REGRET, Table, legend};
-use crate::number_texts::{bytes_text, milliseconds_text, or_dash};
+use crate::number_texts::{bytes_text, milliseconds_or_dash, milliseconds_text, or_dash};
 use crate::palette::looks;
 use qlog_tools::limits::NAME_CHARACTERS;
 use qlog_tools::page_resources::PageResource;
@@ -98,7 +98,7 @@ impl Drawing for Ribbons<'_> {
                 "Each block is one STREAM frame, as wide as its bytes, in order of arrival."
             }
         };
-        let columns = if self.rows.iter().any(|row| Blocks::are_columns(row.timeline)) {
+        let columns = if self.rows.iter().any(|row| are_columns(row.timeline)) {
             " Runs of more than 4000 frames are drawn in 4000 columns, each in the colour of the resource that fills most of it."
         } else {
             ""
@@ -132,7 +132,7 @@ impl Drawing for Ribbons<'_> {
                 or_dash(resource.body_bytes.map(bytes_text)),
                 if resource.above_fold { "ATF" } else { "" }.to_owned(),
             ];
-            cells.extend(completions.iter().map(|run| optional_ms(run[place])));
+            cells.extend(completions.iter().map(|run| milliseconds_or_dash(run[place])));
             cells
         });
         let caption = "Time to completion of each resource, in ms since the first request";
@@ -143,10 +143,12 @@ impl Drawing for Ribbons<'_> {
 impl Ribbons<'_> {
     /// The figure as SVG, and its horizontal axis.
     pub fn drawn(&self, sheet: &Sheet) -> (String, Across) {
-        let runs: Vec<Blocks> = self.blocks();
+        let runs = self.rows.iter().map(|row| blocks_of(row.timeline, &self.resources, self.axis));
+        let runs: Vec<Vec<Block>> = runs.collect();
+        let ends = runs.iter().filter_map(|blocks| Some(blocks.last()?.end));
         let marks = self.rows.iter().flat_map(|row| &row.marks).map(|it| it.at_ms);
         let marks = marks.filter(|_| self.axis == Axis::Time);
-        let end = runs.iter().map(Blocks::end).chain(marks).fold(0.0, f64::max);
+        let end = ends.chain(marks).fold(0.0, f64::max);
         let layout = Layout::new(self, sheet, end);
         let paints = Paints::new(&self.id, &looks(&self.resources));
         let mut svg = Svg::on(sheet);
@@ -158,7 +160,7 @@ impl Ribbons<'_> {
             // Once for each run, because it goes through all frames.
             let complete = completions_ms(row.timeline, &self.resources);
             self.draw_row(&mut svg, &layout, place, &complete);
-            self.draw_blocks(&mut svg, &layout, place, &blocks.blocks, &paints, &complete);
+            self.draw_blocks(&mut svg, &layout, place, blocks, &paints, &complete);
             if self.axis == Axis::Time {
                 draw_marks(&mut svg, &layout, row_top(place), row);
             }
@@ -169,10 +171,6 @@ impl Ribbons<'_> {
         (svg.finish(sheet.width(), top + height + MARGIN, &self.title), layout.across)
     }
 
-    fn blocks(&self) -> Vec<Blocks> {
-        self.rows.iter().map(|row| Blocks::new(row.timeline, &self.resources, self.axis)).collect()
-    }
-
     fn draw_row(&self, svg: &mut Svg, layout: &Layout, place: usize, complete: &[Option<f64>]) {
         let (top, row) = (row_top(place), &self.rows[place]);
         let baseline = top + 15.5;
@@ -180,10 +178,10 @@ impl Ribbons<'_> {
         let track = Area { left, top, width: right - left, height: BLOCK_HEIGHT };
         svg.rect(track, r##"class="track" fill="#f3f3f3""##);
         let label = shorten(&row.label, layout.label_characters);
-        let style = Style::PLAIN.size(12.5).bold().end().for_names(svg.sheet());
+        let style = Style::PLAIN.size(12.5).bold().end().for_names(&svg.sheet);
         svg.text(left - 8.0, baseline, style, &label);
         for (place, note) in row.notes.iter().enumerate().take(layout.note_titles.len()) {
-            let style = Style::PLAIN.end().for_names(svg.sheet());
+            let style = Style::PLAIN.end().for_names(&svg.sheet);
             svg.text(layout.note_x(place), baseline, style, note);
         }
         if self.axis == Axis::Time {
@@ -273,7 +271,7 @@ impl Ribbons<'_> {
         if let Some(bytes) = known.body_bytes {
             let _ = write!(title, ", {}", bytes_text(bytes));
         }
-        let complete = optional_ms(complete_ms);
+        let complete = milliseconds_or_dash(complete_ms);
         let _ = write!(title, "), {blocks} blocks, complete at {complete} ms");
         title
     }
@@ -307,8 +305,8 @@ fn draw_axis(svg: &mut Svg, layout: &Layout) {
         .draw(svg, [top + 17.0, top + 34.0], |x| Some(d!("M{x} {}V{}", TITLE_HEIGHT - 2.0, top)));
     // The ribbons hide the grid, so the axis has its own ticks.
     let mut axis = d!("M{} {}H{}", layout.across.left, top, layout.across.right);
-    for tick in layout.across.axis.ticks(layout.across.end).0 {
-        axis.push_str(&d!("M{} {}v5", layout.across.x(tick.value), top));
+    for (value, _) in layout.across.axis.ticks(0.0, layout.across.end).0 {
+        axis.push_str(&d!("M{} {}v5", layout.across.x(value), top));
     }
     svg.path(&axis, r##"class="outline" stroke="#1a1a1a" stroke-width="1" fill="none""##, "");
     for (place, title) in layout.note_titles.iter().enumerate() {
@@ -320,7 +318,6 @@ fn draw_axis(svg: &mut Svg, layout: &Layout) {
     }
 }
 
-/// Where things stand.
 struct Layout {
     across: Across,
     axis_top: f64,
@@ -395,10 +392,6 @@ fn named(resource: &PageResource) -> String {
     let url = shorten(&resource.url, NAME_CHARACTERS);
     let ids: Vec<String> = resource.streams.iter().map(u64::to_string).collect();
     if ids.is_empty() { url } else { format!("{} {url}", ids.join(",")) }
-}
-
-fn optional_ms(value: Option<f64>) -> String {
-    or_dash(value.map(milliseconds_text))
 }
 
 #[cfg(test)]

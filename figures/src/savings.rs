@@ -80,7 +80,6 @@ impl Savings {
     }
 }
 
-/// Where percents stand.
 struct Scale {
     lowest: f64,
     highest: f64,

@@ -24,7 +24,6 @@ const BETWEEN: f64 = 26.0;
 /// The space below the last row: two lines of labels, and the title of the axis.
 const BELOW: f64 = 51.0;
 
-/// Panels in rows and columns.
 pub(super) struct SmallMultiples {
     columns: usize,
     count: usize,
@@ -52,7 +51,6 @@ impl SmallMultiples {
         (across, (place / self.columns) as f64 * (self.plot.height + BETWEEN))
     }
 
-    /// The plot of the panel at `place`.
     pub(super) fn area(&self, place: usize) -> Area {
         let (across, down) = self.shift(place);
         Area { left: self.plot.left + across, top: self.plot.top + down, ..self.plot }
@@ -68,7 +66,6 @@ impl SmallMultiples {
         place + self.columns >= self.count
     }
 
-    /// The end of the figure.
     pub(super) fn bottom(&self) -> f64 {
         let last = self.area(self.count - 1);
         last.top + last.height + BELOW
@@ -77,7 +74,7 @@ impl SmallMultiples {
     /// Draws the name above the panel at `place`.
     pub(super) fn draw_label(&self, svg: &mut Svg, place: usize, label: &str) {
         let area = self.area(place);
-        let style = Style::PLAIN.size(svg.sheet().either(12.0, 10.5)).bold();
+        let style = Style::PLAIN.size(svg.sheet.either(12.0, 10.5)).bold();
         let letters = to_usize(area.width / (style.size * 0.64)).max(4);
         svg.text(area.left, area.top - 6.0, style, &shorten(label, letters));
     }
@@ -100,7 +97,7 @@ impl SmallMultiples {
     pub(super) fn draw_behind(&self, svg: &mut Svg, id: &str, place: usize, lines: &[String]) {
         let id = plain_id(id);
         if place == 0 {
-            let width = svg.sheet().either("1.2", "0.9");
+            let width = svg.sheet.either("1.2", "0.9");
             let lines = lines.join("");
             svg.raw(&format!(
                 r#"<defs><path id="{id}" d="{lines}" fill="none" class="behind" stroke="{BEHIND}" stroke-width="{width}"/></defs>"#

@@ -1,7 +1,7 @@
 //! Speedups page by page: a dot for each page, by size class, and a group of columns for each scheme (the
 //! paper's Figure 12).
 
-use qlog_tools::saturating_cast::to_usize;
+use qlog_tools::saturating_cast::{to_u64, to_usize};
 use std::collections::BTreeSet;
 
 use super::Table;
@@ -127,7 +127,7 @@ impl Drawing for SpeedupDots {
         let height = sheet.either(PLOT_HEIGHTS[0], PLOT_HEIGHTS[1]);
         let more_lines = self.label_lines(sheet).saturating_sub(1) as f64 * LABEL_LINE;
         let pitch = height + sheet.either(BELOW_PLOT[0], BELOW_PLOT[1]) + more_lines;
-        let axis = RatioAxis::over(speedups, TOP, height);
+        let axis = RatioAxis::new(speedups, TOP + height, TOP);
         let mut svg = Svg::titled(sheet, &self.title);
         let beside = self.groups_beside(sheet);
         let panels = self.groups.len().div_ceil(beside).max(1);
@@ -155,7 +155,6 @@ impl Drawing for SpeedupDots {
         )
     }
 
-    /// Each column in numbers.
     fn table(&self) -> Table {
         let headings =
             "scheme|what|pages|arithmetic mean|median|best|worst|not slower|small|medium|large";
@@ -169,10 +168,11 @@ impl Drawing for SpeedupDots {
                     cells.extend(numbers.map(|it| or_dash(it.map(ratio_number))));
                     let share = 100.0 * faster as f64 / dots.len() as f64;
                     cells.push(format!("{share:.0}\u{202f}%"));
-                    cells.extend(
-                        SizeClass::ALL
-                            .map(|class| or_dash(mean_of_class(dots, class).map(ratio_number))),
-                    );
+                    cells.extend(SizeClass::ALL.map(|class| {
+                        let of_class = dots.iter().filter(|it| SizeClass::of(it.bytes) == class);
+                        let of = Speedups::of(of_class.map(|dot| dot.speedup).collect());
+                        or_dash(of.mean.map(ratio_number))
+                    }));
                     cells
                 },
             )
@@ -211,10 +211,10 @@ impl SpeedupDots {
     }
 
     fn draw_panel(&self, svg: &mut Svg, axis: &RatioAxis, groups: &[DotGroup], of: usize) {
-        let right = svg.sheet().width() - MARGIN;
+        let right = svg.sheet.width() - MARGIN;
         axis.draw(svg, LEFT, right, &format!("speedup over {}", self.baseline));
         let width = (right - LEFT) / of.max(1) as f64;
-        let lines = self.label_lines(svg.sheet());
+        let lines = self.label_lines(&svg.sheet);
         for (place, group) in groups.iter().enumerate() {
             let left = LEFT + place as f64 * width;
             if place % 2 == 1 {
@@ -231,7 +231,7 @@ impl SpeedupDots {
                 let what = format!("{}, {name}", group.label);
                 self.draw_dots(svg, axis, &what, middle, column_width, dots);
             }
-            let sheet = svg.sheet();
+            let sheet = &svg.sheet;
             let style = Style::PLAIN.size(12.0).middle().bold().for_names(sheet);
             let letters = sheet.either(LABEL_MAX[0], LABEL_MAX[1]);
             for (line, words) in name_lines(&group.label, letters).iter().enumerate() {
@@ -260,7 +260,7 @@ impl SpeedupDots {
         }
         if let Some(median) = Speedups::of(dots.iter().map(|dot| dot.speedup).collect()).median {
             let half = width * 0.38;
-            let d = d!("M{} {}h{}", middle - half, axis.y(median), 2.0 * half);
+            let d = d!("M{} {}h{}", middle - half, axis.place(median), 2.0 * half);
             svg.path(&d, MEDIAN, "");
         }
     }
@@ -279,7 +279,7 @@ impl SpeedupDots {
 
     /// Gives the figure's end.
     fn draw_legend(&self, svg: &mut Svg, top: f64) -> f64 {
-        let mut flow = Flow { left: LEFT, right: svg.sheet().width(), next: LEFT, top };
+        let mut flow = Flow { left: LEFT, right: svg.sheet.width(), next: LEFT, top };
         for class in SizeClass::ALL {
             let (x, top) = flow.place(205.0);
             let mut path = String::new();
@@ -299,11 +299,6 @@ impl SpeedupDots {
     }
 }
 
-fn mean_of_class(dots: &[Dot], class: SizeClass) -> Option<f64> {
-    let of_class = dots.iter().filter(|dot| SizeClass::of(dot.bytes) == class);
-    Speedups::of(of_class.map(|dot| dot.speedup).collect()).mean
-}
-
 /// The first page has a solid ring, the others broken ones.
 fn ring_stroke(place: usize) -> String {
     let dashes =
@@ -311,9 +306,8 @@ fn ring_stroke(place: usize) -> String {
     format!(r##"class="outline" fill="none" stroke="#1a1a1a" stroke-width="1.5"{dashes}"##)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a height within the figure")]
-fn bin(axis: &RatioAxis, dot: &Dot) -> i64 {
-    (axis.y(dot.speedup) / BIN).round() as i64
+fn bin(axis: &RatioAxis, dot: &Dot) -> u64 {
+    to_u64((axis.place(dot.speedup) / BIN).round())
 }
 
 /// The position of each dot: at its height, beside others of the same height.
@@ -327,7 +321,7 @@ fn swarm(axis: &RatioAxis, dots: &[Dot], middle: f64, width: f64) -> Vec<(f64, f
         let step = DOT.min((width - DOT).max(1.0) / row.len() as f64);
         let first = middle - step * (row.len() - 1) as f64 / 2.0;
         for (place, &dot) in row.iter().enumerate() {
-            places[dot] = (first + place as f64 * step, axis.y(dots[dot].speedup));
+            places[dot] = (first + place as f64 * step, axis.place(dots[dot].speedup));
         }
     }
     places
@@ -339,12 +333,11 @@ const TOGETHER: f64 = 4.0;
 /// One path for each class; dots at (nearly) the same place are drawn once.
 fn draw_together(svg: &mut Svg, dots: &[Dot], places: &[(f64, f64)]) {
     for class in SizeClass::ALL {
-        #[expect(clippy::cast_possible_truncation, reason = "places within the figure")]
-        let rounded: BTreeSet<(i64, i64)> = dots
+        let rounded: BTreeSet<(u64, u64)> = dots
             .iter()
             .zip(places)
             .filter(|(dot, _)| SizeClass::of(dot.bytes) == class)
-            .map(|(_, &(x, y))| ((x / TOGETHER).round() as i64, (y / TOGETHER).round() as i64))
+            .map(|(_, &(x, y))| (to_u64((x / TOGETHER).round()), to_u64((y / TOGETHER).round())))
             .collect();
         let mut path = String::new();
         for (x, y) in rounded {
@@ -392,7 +385,7 @@ mod tests {
 
     #[test]
     fn pages_as_fast_as_one_another_stand_side_by_side() {
-        let axis = RatioAxis::over([1.0, 2.0].into_iter(), 0.0, 100.0);
+        let axis = RatioAxis::new([1.0, 2.0].into_iter(), 100.0, 0.0);
         let dots = [dot("a", 1, 1.5), dot("b", 1, 1.5), dot("c", 1, 2.0)];
         let places = swarm(&axis, &dots, 50.0, 40.0);
         let texts: Vec<String> = places.iter().map(|(x, _)| number(*x)).collect();

@@ -37,7 +37,7 @@ pub(super) use d;
 /// A drawing in the making.
 pub struct Svg {
     body: String,
-    sheet: Sheet,
+    pub(super) sheet: Sheet,
     /// In print, everything above this, such as the title, is cut off.
     head: f64,
 }
@@ -131,10 +131,6 @@ impl Svg {
                 self.text(MARGIN, y, style, line);
             }
         }
-    }
-
-    pub(super) fn sheet(&self) -> &Sheet {
-        &self.sheet
     }
 
     /// Draws a rectangle. Attributes must be trusted text, never a log's.
@@ -304,7 +300,6 @@ impl Flow {
     }
 }
 
-/// The path of a circle.
 pub(super) fn circle(x: f64, y: f64, radius: f64) -> String {
     let [x, y, r, d] = [x, y, radius, 2.0 * radius].map(number);
     format!("M{x} {y}m-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z")
@@ -326,7 +321,6 @@ pub fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> String {
     points.into_iter().zip(commands).map(|((x, y), it)| d!("{it}{} {}", x, y)).collect()
 }
 
-/// Adds a rectangle to a path.
 pub(super) fn add_box(path: &mut String, area: Area) {
     let [left, top, width, height] = [area.left, area.top, area.width, area.height].map(number);
     // Writing to a string cannot fail.

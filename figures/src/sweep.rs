@@ -56,7 +56,7 @@ impl Drawing for Sweep {
         let grid = SmallMultiples::new(sheet, self.schemes.len());
         let Area { left, top, width, height } = grid.plot;
         let across = self.axis(left, width);
-        let up = RatioAxis::over(self.ratios().into_iter(), top, height);
+        let up = RatioAxis::new(self.ratios().into_iter(), top + height, top);
         let first: Vec<String> =
             self.schemes.iter().map(|it| line(&it.points, &across, &up, 0.0)).collect();
         for (place, scheme) in self.schemes.iter().enumerate() {
@@ -69,7 +69,8 @@ impl Drawing for Sweep {
             let d = line(&scheme.points, &across, &up, right_by);
             svg.path(&d, &own_stroke(sheet), &scheme.label);
             let marks = scheme.points.iter();
-            let marks = marks.map(|it| circle(across.x(it.value) + right_by, up.y(it.ratio), 2.2));
+            let marks =
+                marks.map(|it| circle(across.x(it.value) + right_by, up.place(it.ratio), 2.2));
             svg.path(&marks.collect::<String>(), &own_fill("1"), "");
             grid.draw_label(&mut svg, place, &scheme.label);
             if grid.is_first(place) {
@@ -86,7 +87,7 @@ impl Drawing for Sweep {
         } else {
             ""
         };
-        let axes = if self.axis(0.0, 1.0).is_logarithmic() {
+        let axes = if self.axis(0.0, 1.0).is_logarithmic {
             "Both axes are logarithmic"
         } else {
             "The axis of speedups is logarithmic"
@@ -139,14 +140,14 @@ fn cell(point: Option<&SweepPoint>) -> String {
 }
 
 fn line(points: &[SweepPoint], across: &NumberAxis, up: &RatioAxis, right_by: f64) -> String {
-    polyline(points.iter().map(|it| (across.x(it.value) + right_by, up.y(it.ratio))))
+    polyline(points.iter().map(|it| (across.x(it.value) + right_by, up.place(it.ratio))))
 }
 
 /// Goes along the upper ends and back along the lower ones; empty without intervals.
 fn band(points: &[SweepPoint], across: &NumberAxis, up: &RatioAxis, right_by: f64) -> String {
     let known = points.iter().filter_map(|it| Some((across.x(it.value) + right_by, it.interval?)));
-    let upper = known.clone().map(|(x, [_, high])| (x, up.y(high)));
-    let lower: Vec<(f64, f64)> = known.map(|(x, [low, _])| (x, up.y(low))).collect();
+    let upper = known.clone().map(|(x, [_, high])| (x, up.place(high)));
+    let lower: Vec<(f64, f64)> = known.map(|(x, [low, _])| (x, up.place(low))).collect();
     polyline(upper.chain(lower.into_iter().rev())) + "z"
 }
 

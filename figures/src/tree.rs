@@ -242,7 +242,6 @@ fn characters(width: f64) -> usize {
     to_usize(width / 6.0)
 }
 
-/// Draws name and weight, the share, and the content.
 fn draw_texts(svg: &mut Svg, area: Area, node: &SnapshotNode, name: &str, what: &str) {
     let Area { left, top, .. } = area;
     let is_stream = node.element.stream().is_some();

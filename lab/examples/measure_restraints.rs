@@ -123,12 +123,25 @@ fn load(
     Err("no server's log".into())
 }
 
+/// Each number of microseconds in which one has one restraint and the other another.
+fn both(one: &Restraints, other: &Restraints) -> Vec<(u64, Restraint, Restraint)> {
+    let mut times = Vec::new();
+    for span in &one.spans {
+        let first = other.spans.partition_point(|it| it.to_us <= span.from_us);
+        for it in other.spans[first..].iter().take_while(|it| it.from_us < span.to_us) {
+            let us = it.to_us.min(span.to_us) - it.from_us.max(span.from_us);
+            times.push((us, span.by, it.by));
+        }
+    }
+    times
+}
+
 impl Sums {
     fn add(&mut self, trace: &Trace) -> Result<(), Box<dyn Error>> {
         let logged = Restraints::of(trace, Evidence::All)?;
         for (place, evidence) in [Evidence::Plain, Evidence::Calls].into_iter().enumerate() {
             let computed = Restraints::of(trace, evidence)?;
-            logged.both(&computed, |us, logged, computed| {
+            for (us, logged, computed) in both(&logged, &computed) {
                 self.all[place] += us;
                 self.same[place] += if logged == computed { us } else { 0 };
                 if evidence == Evidence::Plain {
@@ -137,7 +150,7 @@ impl Sums {
                         *self.differ.entry((logged, computed)).or_default() += us;
                     }
                 }
-            });
+            }
         }
         Ok(())
     }

@@ -32,14 +32,11 @@ pub(crate) struct Assembly {
     /// Bytes `[0, readable_bytes)` have all arrived.
     pub(crate) readable_bytes: u64,
     /// Ranges that arrived beyond a hole: start to end, disjoint and not adjacent.
-    islands: BTreeMap<u64, u64>,
+    pub(crate) islands: BTreeMap<u64, u64>,
     /// When the readable prefix last grew.
     last_step_us: Option<u64>,
-    /// When the first frame came.
     pub(crate) first_frame_us: Option<u64>,
-    /// Distinct bytes.
     pub(crate) unique_bytes: u64,
-    /// Bytes that arrived again.
     pub(crate) duplicate_bytes: u64,
 }
 
@@ -61,11 +58,6 @@ impl Assembly {
             return self.advance(frame.time_us);
         }
         (fresh > 0).then(|| self.grow(end, frame.time_us))
-    }
-
-    /// The number of islands that wait for a hole to close.
-    pub(crate) fn holes(&self) -> usize {
-        self.islands.len()
     }
 
     /// The parts of `[start, end)` that have not arrived, in order.
@@ -116,7 +108,6 @@ impl Assembly {
         Some(self.grow(end, time_us))
     }
 
-    /// Moves the readable prefix to `end`.
     fn grow(&mut self, end: u64, time_us: u64) -> DeliveryStep {
         self.readable_bytes = end;
         // Clocks of a log can step back; a byte is never readable before the bytes it waits for.

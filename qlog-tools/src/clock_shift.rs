@@ -12,7 +12,8 @@ pub fn shift_us(receiver: &Trace, sender: &Trace) -> i64 {
     }
     if let (Some(here_ms), Some(there_ms)) = (receiver.header.started_ms, sender.header.started_ms)
     {
-        return whole_us(there_ms - here_ms);
+        #[expect(clippy::cast_possible_truncation, reason = "dates; a cast saturates")]
+        return ((there_ms - here_ms) * 1000.0).round() as i64;
     }
     start_us(receiver).saturating_sub(start_us(sender))
 }
@@ -25,11 +26,6 @@ pub(crate) fn least_delays_us(receiver: &Trace, sender: &Trace) -> (Option<i64>,
 fn start_us(trace: &Trace) -> i64 {
     let start_us = trace.timeline.start_us().unwrap_or_default();
     i64::try_from(start_us).unwrap_or(i64::MAX)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a difference of two dates; a cast saturates")]
-fn whole_us(ms: f64) -> i64 {
-    (ms * 1000.0).round() as i64
 }
 
 /// The minimum difference between a packet's sending and its arrival, each on its own clock.

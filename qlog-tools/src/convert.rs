@@ -9,7 +9,8 @@ use std::io::{self, Read, Write};
 
 use serde_json::{Map, Value, json};
 
-use crate::reader::raw::{Facts, Raw, RawEvent, facts_at_end, pieces};
+pub use crate::reader::raw::{Facts, facts_at_end};
+use crate::reader::raw::{Raw, RawEvent, pieces};
 use crate::reader::{ENDS_EARLY, ReadError, Unread};
 use crate::trace::Vantage;
 use anonymise::Anonymiser;
@@ -27,21 +28,10 @@ pub struct Conversion {
     pub anonymise: bool,
     /// Which of the file's traces, from 0, in the order of their first events.
     pub trace: usize,
-    /// The header fields after its events, by [`Ending::survey`].
-    pub ending: Option<Ending>,
+    /// The header fields after its events, as aioquic writes them, by [`facts_at_end`].
+    pub ending: Option<Facts>,
     /// The side that wrote the log, overriding the log itself.
     pub vantage: Option<Vantage>,
-}
-
-/// A trace's header fields after its events, as aioquic writes them.
-#[derive(Debug, Clone)]
-pub struct Ending(Facts);
-
-impl Ending {
-    /// Reads trace `trace` (from 0) of a log up to its end, unless the side that wrote it is named earlier.
-    pub fn survey(file: &str, input: impl Read, trace: usize) -> Result<Option<Self>, ReadError> {
-        Ok(facts_at_end(file, input, trace)?.map(Self))
-    }
 }
 
 /// A schema.
@@ -88,16 +78,9 @@ pub enum ConvertError {
     /// The output cannot be written.
     #[error("{0}")]
     Write(#[from] io::Error),
-    /// The file has fewer traces.
-    #[error("{file}: has no trace {wanted}, only {traces}; `utmost qlog check` numbers them")]
-    NoTrace {
-        /// The file.
-        file: String,
-        /// The requested trace, from 1.
-        wanted: usize,
-        /// The number of traces.
-        traces: usize,
-    },
+    /// The file has fewer traces: its name, the requested trace (from 1), and their number.
+    #[error("{0}: has no trace {1}, only {2}; `utmost qlog check` numbers them")]
+    NoTrace(String, usize, usize),
 }
 
 /// Rewrites one trace, with memory for only one event.
@@ -123,10 +106,10 @@ pub fn convert(
     let (wanted, Converted { traces, bad_records: records, .. }) =
         (conversion.trace + 1, writer.done);
     if traces == 0 {
-        return Err(Unread::NotQlog { records, begins }.of(file).into());
+        return Err(Unread::NotQlog(records, begins).of(file).into());
     }
     if traces < wanted {
-        return Err(ConvertError::NoTrace { file: file.to_owned(), wanted, traces });
+        return Err(ConvertError::NoTrace(file.to_owned(), wanted, traces));
     }
     output.flush()?;
     Ok(Converted { broken_off, ..writer.done })
@@ -158,7 +141,7 @@ impl Writer<'_> {
     fn header(&mut self, before: Facts, output: &mut impl Write) -> io::Result<()> {
         let mut facts = match &self.conversion.ending {
             // Only events show when a log with absolute times began, and to whose connection it belongs.
-            Some(Ending(ending)) => {
+            Some(ending) => {
                 let mut facts = ending.clone();
                 facts.connection = before.connection.or(facts.connection);
                 facts.said.started_ms = before.said.started_ms.or(facts.said.started_ms);

@@ -10,15 +10,18 @@ use crate::varint::{put, take};
 /// The events of one log, in about 50 bytes each, and 10 bytes per frame.
 #[derive(Debug, Clone, Default)]
 pub struct EventList {
-    names: Vec<String>,
+    /// The events' names.
+    pub names: Vec<String>,
     /// The kinds of frames other than STREAM and ACK.
-    kinds: Vec<String>,
-    rows: Vec<Row>,
+    pub kinds: Vec<String>,
+    /// In the order of the log.
+    pub rows: Vec<Row>,
     /// The frames of all packets, one after another, encoded as numbers.
     frames: Vec<u8>,
-    texts: Vec<u8>,
-    /// Whether the log's ranges of acknowledged numbers end one number too late.
-    ends_are_beyond: bool,
+    /// The stored bodies of the events, one after another.
+    pub texts: Vec<u8>,
+    /// Whether the log's ranges of acknowledged numbers end one number too late: [`EventList::frames`] corrects them.
+    pub(crate) ends_are_beyond: bool,
     /// The bytes of `texts` from events in [`About::Packet`] and from metrics.
     frequent_bytes: usize,
 }
@@ -43,11 +46,14 @@ impl Row {
     }
 }
 
-/// The subject of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowAbout {
+/// The subject of an event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum About<Frames = Vec<FrameContent>> {
     /// Neither a stream nor a packet.
+    #[default]
     Connection,
+    /// A value that is measured repeatedly: window, round-trip time.
+    Metrics,
     /// The stream with this ID.
     Stream(u64),
     /// A packet.
@@ -60,35 +66,13 @@ pub enum RowAbout {
         number: Option<u64>,
         /// Its bytes; 0 if not logged.
         bytes: u32,
-        /// The number of the list's frames that belong to it.
-        frames: u32,
+        /// Its frames.
+        frames: Frames,
     },
 }
 
-/// The subject of an event.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum About {
-    /// Neither a stream nor a packet.
-    #[default]
-    Connection,
-    /// A value that is measured repeatedly: window, round-trip time.
-    Metrics,
-    /// A stream.
-    Stream(u64),
-    /// A packet.
-    Packet {
-        /// The event that happened to it.
-        event: PacketEvent,
-        /// Its packet number space.
-        space: Space,
-        /// Its number, when logged.
-        number: Option<u64>,
-        /// Its length; 0 if not logged.
-        bytes: u32,
-        /// Its frames.
-        frames: Vec<FrameContent>,
-    },
-}
+/// The subject of a row: of a packet's frames, it has the number of those in the list that belong to it.
+pub type RowAbout = About<u32>;
 
 /// A frame in a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,7 +118,8 @@ impl EventList {
         let text_bytes = self.keep(text, is_frequent);
         let name = place_of(&mut self.names, name, EVENT_NAMES);
         let about = match about {
-            About::Connection | About::Metrics => RowAbout::Connection,
+            About::Connection => RowAbout::Connection,
+            About::Metrics => RowAbout::Metrics,
             About::Stream(stream) => RowAbout::Stream(*stream),
             About::Packet { event, space, number, bytes, frames } => {
                 for frame in frames {
@@ -149,36 +134,11 @@ impl EventList {
         self.rows.push(Row { time_us, name, text_bytes, about });
     }
 
-    /// In the order of the log.
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
-    }
-
-    /// The events' names.
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// The kinds of frames other than STREAM and ACK.
-    pub fn kinds(&self) -> &[String] {
-        &self.kinds
-    }
-
-    /// The stored bodies of the events, one after another.
-    pub fn texts(&self) -> &[u8] {
-        &self.texts
-    }
-
     /// The frames of all packets, one after another.
     pub fn frames(&self) -> impl Iterator<Item = KeptFrame> + '_ {
         let mut left = &self.frames[..];
         let beyond = u64::from(self.ends_are_beyond);
         std::iter::from_fn(move || kept_frame(&mut left, beyond))
-    }
-
-    /// From now on, treats the ranges of ACK frames as ending one number earlier than added.
-    pub(crate) fn end_ranges_before_their_ends(&mut self) {
-        self.ends_are_beyond = true;
     }
 
     /// Its memory, in units of about 40 bytes.
@@ -301,7 +261,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            (list.names(), list.kinds()),
+            (&list.names[..], &list.kinds[..]),
             (&["quic:packet_sent".to_owned()][..], &["max_stream_data".to_owned()][..])
         );
     }
@@ -313,9 +273,9 @@ mod tests {
         for _ in 0..2 * TEXTS_OF_EVENTS_BYTES / EVENT_TEXT_BYTES {
             list.add(0, "packet_sent", &packet(Vec::new()), &text);
         }
-        assert_eq!(list.texts().len(), TEXTS_OF_EVENTS_BYTES / 2);
+        assert_eq!(list.texts.len(), TEXTS_OF_EVENTS_BYTES / 2);
         list.add(1, "parameters_set", &About::Connection, &[b'y'; 2 * EVENT_TEXT_BYTES]);
-        let last = list.rows().last().unwrap();
+        let last = list.rows.last().unwrap();
         assert_eq!(last.text_bytes as usize, EVENT_TEXT_BYTES);
     }
 
@@ -325,7 +285,7 @@ mod tests {
         for name in 0..EVENT_NAMES + 50 {
             list.add(0, &format!("event {name}"), &About::Connection, b"");
         }
-        assert_eq!(list.names().len(), EVENT_NAMES + 1);
-        assert_eq!(list.names().last().unwrap(), OTHER_NAMES);
+        assert_eq!(list.names.len(), EVENT_NAMES + 1);
+        assert_eq!(list.names.last().unwrap(), OTHER_NAMES);
     }
 }

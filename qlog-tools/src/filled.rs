@@ -2,7 +2,6 @@
 
 use crate::limits::FRAME_KINDS;
 
-/// Sums over the packets of one direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Filled {
     /// By kind, in the order of first appearance.
@@ -41,7 +40,6 @@ impl Filled {
         sum.data_bytes = sum.data_bytes.saturating_add(data_bytes);
     }
 
-    /// The bytes of data in frames of a kind.
     pub(crate) fn data_bytes(&self, kind: &str) -> u64 {
         self.frames.iter().find(|it| it.kind == kind).map_or(0, |it| it.data_bytes)
     }

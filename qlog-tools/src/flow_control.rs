@@ -9,44 +9,21 @@ pub(crate) struct FlowControl {
     pub(crate) connection: Vec<(u64, u64)>,
     /// The limits of streams, by ID: the time, and the limit on the stream's bytes from then on.
     pub(crate) streams: BTreeMap<u64, Vec<(u64, u64)>>,
-    /// The initial limits of streams.
-    pub(crate) initial: InitialLimits,
-}
-
-/// The initial limits of streams, from the peer's transport parameters; `None` if not stated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct InitialLimits {
-    /// Bidirectional streams that the peer opens.
-    pub(crate) of_its_streams: Option<u64>,
-    /// Bidirectional streams that the log's side opens.
-    pub(crate) of_own_streams: Option<u64>,
-    /// Unidirectional streams that the log's side opens.
-    pub(crate) one_way: Option<u64>,
+    /// The initial limits of streams, from the peer's transport parameters; `None` if not stated: of bidirectional streams
+    /// that the peer opens, of those that the log's side opens, and of unidirectional ones that it opens.
+    pub(crate) initial: [Option<u64>; 3],
 }
 
 impl FlowControl {
-    /// Raises the connection's limit to `bytes` from now on. It never shrinks.
-    pub(crate) fn raise(&mut self, time_us: u64, bytes: u64) -> bool {
-        raise(&mut self.connection, time_us, bytes)
-    }
-
-    /// The same for a stream.
-    pub(crate) fn raise_stream(&mut self, stream: u64, time_us: u64, bytes: u64) -> bool {
-        raise(self.streams.entry(stream).or_default(), time_us, bytes)
-    }
-
     /// The initial limit of a server's `stream`.
     pub(crate) fn initial_of(&self, stream: u64) -> Option<u64> {
         // RFC 9000, section 2.1: the lowest bits show who opened it, and whether it is unidirectional.
-        match stream % 4 {
-            0 => self.initial.of_its_streams,
-            1 => self.initial.of_own_streams,
-            _ => self.initial.one_way,
-        }
+        self.initial[[0, 1, 2, 2][(stream % 4) as usize]]
     }
 }
 
-fn raise(limits: &mut Vec<(u64, u64)>, time_us: u64, bytes: u64) -> bool {
+/// Raises the limit to `bytes` from now on. It never shrinks.
+pub(crate) fn raise(limits: &mut Vec<(u64, u64)>, time_us: u64, bytes: u64) -> bool {
     let is_more = limits.last().is_none_or(|last| bytes > last.1);
     if is_more {
         limits.push((time_us, bytes));
@@ -60,16 +37,16 @@ mod tests {
 
     #[test]
     fn a_limit_never_shrinks() {
-        let mut limits = FlowControl::default();
-        let raised = [(1, 100), (2, 100), (3, 50), (4, 200)].map(|(at, to)| limits.raise(at, to));
+        let mut limits = Vec::new();
+        let raised =
+            [(1, 100), (2, 100), (3, 50), (4, 200)].map(|(at, to)| raise(&mut limits, at, to));
         assert_eq!(raised, [true, false, false, true]);
-        assert_eq!(limits.connection, [(1, 100), (4, 200)]);
+        assert_eq!(limits, [(1, 100), (4, 200)]);
     }
 
     #[test]
     fn a_response_begins_with_what_its_client_grants_its_own_streams() {
-        let initial =
-            InitialLimits { of_its_streams: Some(1), of_own_streams: Some(2), one_way: Some(3) };
+        let initial = [1, 2, 3].map(Some);
         let limits = FlowControl { initial, ..FlowControl::default() };
         assert_eq!([0, 1, 3, 15].map(|it| limits.initial_of(it)), [1, 2, 3, 3].map(Some));
     }

@@ -148,7 +148,11 @@ impl HeadOfLine {
         let times_us: Vec<u64> = arrivals.frames.iter().map(|(frame, _)| frame.time_us).collect();
         let mut sums: BTreeMap<u64, Sums> = BTreeMap::new();
         let (mut intra, mut inter) = (Delays::default(), Delays::default());
-        let mut largest_in_one_order = Largest::default();
+        let (mut largest, mut largest_in_one_order) = (Largest::default(), Largest::default());
+        // Within streams, an arrival releases only bytes of its own stream, in order.
+        for (atom, &delivered) in hol.atoms.by_offset.iter().zip(&hol.delivered) {
+            largest.add(delivered as usize, atom.frame as usize, atom.end - atom.start);
+        }
         let mut longest: Option<LongestWait> = None;
         for piece in hol.pieces() {
             let [arrived_us, delivered_us, in_one_order_us] =
@@ -173,14 +177,22 @@ impl HeadOfLine {
             sum.last_in_one_order_us = sum.last_in_one_order_us.max(in_one_order_us);
             largest_in_one_order.add(piece.delivered_in_one_order, piece.arrived, piece.bytes);
         }
+        let streams = sums.into_iter().map(|(stream, sum)| StreamBlocking {
+            stream,
+            bytes: sum.bytes,
+            intra_ms: mean_ms(sum.intra_byte_us, sum.bytes),
+            inter_ms: mean_ms(sum.inter_byte_us, sum.bytes),
+            completion_gain_ms: sum.last_in_one_order_us.saturating_sub(sum.last_us) as f64
+                / 1000.0,
+        });
         Self {
             bytes: intra.bytes,
             intra: intra.blocking(),
             inter: inter.blocking(),
-            largest_stack: hol.largest_stack_of_streams(),
+            largest_stack: largest.finish(),
             largest_stack_in_one_order: largest_in_one_order.finish(),
             longest,
-            streams: sums.iter().map(|(&stream, sum)| sum.blocking(stream)).collect(),
+            streams: streams.collect(),
             ..hol
         }
     }
@@ -217,18 +229,8 @@ impl HeadOfLine {
             delivered_in_one_order: latest.max(delivered) as usize,
         }
     }
-
-    /// The largest stack within streams: an arrival releases only bytes of its own stream, in order.
-    fn largest_stack_of_streams(&self) -> Stack {
-        let mut largest = Largest::default();
-        for (atom, &delivered) in self.atoms.by_offset.iter().zip(&self.delivered) {
-            largest.add(delivered as usize, atom.frame as usize, atom.end - atom.start);
-        }
-        largest.finish()
-    }
 }
 
-/// For each part, the arrival after which QUIC could deliver it.
 fn delivered(atoms: &Atoms) -> Vec<u32> {
     let mut delivered = Vec::with_capacity(atoms.by_offset.len());
     for of_stream in atoms.by_offset.chunk_by(|one, other| one.stream == other.stream) {
@@ -291,19 +293,6 @@ struct Sums {
     last_in_one_order_us: u64,
 }
 
-impl Sums {
-    fn blocking(&self, stream: u64) -> StreamBlocking {
-        let gain_us = self.last_in_one_order_us.saturating_sub(self.last_us);
-        StreamBlocking {
-            stream,
-            bytes: self.bytes,
-            intra_ms: mean_ms(self.intra_byte_us, self.bytes),
-            inter_ms: mean_ms(self.inter_byte_us, self.bytes),
-            completion_gain_ms: gain_us as f64 / 1000.0,
-        }
-    }
-}
-
 /// Delays and how many bytes had them.
 #[derive(Default)]
 struct Delays {
@@ -325,24 +314,18 @@ impl Delays {
 
     fn blocking(&self) -> Blocking {
         let delayed = self.delayed.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
+        let mut most = 0_u64;
+        let p95 = self.delayed.iter().rev().find(|(_, bytes)| {
+            most = most.saturating_add(**bytes);
+            most > self.bytes / 20
+        });
         Blocking {
             bytes_ms: self.byte_us as f64 / 1000.0,
             mean_ms: mean_ms(self.byte_us, self.bytes),
-            p95_ms: self.p95_us() as f64 / 1000.0,
+            // The longest delay, without the 5 % most delayed bytes.
+            p95_ms: p95.map_or(0, |(delay_us, _)| *delay_us) as f64 / 1000.0,
             delayed_share: delayed as f64 / self.bytes.max(1) as f64,
         }
-    }
-
-    /// The longest delay, without the 5 % most delayed bytes.
-    fn p95_us(&self) -> u64 {
-        let mut above = self.bytes / 20;
-        for (&delay_us, &bytes) in self.delayed.iter().rev() {
-            if bytes > above {
-                return delay_us;
-            }
-            above -= bytes;
-        }
-        0
     }
 }
 

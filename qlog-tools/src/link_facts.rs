@@ -2,7 +2,7 @@
 
 use crate::assembly::StreamFrame;
 use crate::packet::{PacketEvent, Space};
-use crate::trace::{StreamRole, Trace};
+use crate::trace::{StreamRole, StreamSummary, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A link, as far as its client's log shows it.
@@ -65,13 +65,10 @@ pub fn arrivals(trace: &Trace) -> Vec<(u64, u64)> {
 
 /// The intervals in which a response was in progress, in order and disjoint.
 pub(crate) fn busy(trace: &Trace) -> Vec<(u64, u64)> {
-    let mut each: Vec<(u64, u64)> = Vec::new();
-    for stream in &trace.streams {
-        if matches!(stream.role, StreamRole::Request | StreamRole::Push) {
-            each.push((stream.first_us, stream.complete_us.unwrap_or(stream.last_us)));
-        }
-    }
-    joined(each)
+    let is_response =
+        |it: &&StreamSummary| matches!(it.role, StreamRole::Request | StreamRole::Push);
+    let each = trace.streams.iter().filter(is_response);
+    joined(each.map(|it| (it.first_us, it.complete_us.unwrap_or(it.last_us))).collect())
 }
 
 /// The union of intervals: in order and disjoint.
@@ -110,14 +107,11 @@ pub(crate) fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> 
     }
     let steps: Vec<(u64, u64)> = if within.is_empty() { all } else { within };
     let length = WINDOW.min((steps.len() + 1) / 4).max(2) - 1;
-    let mut rates = Vec::new();
-    for window in steps.windows(length) {
-        let us: u64 = window.iter().map(|it| it.0).sum();
-        let bytes: u64 = window.iter().map(|it| it.1).sum();
-        if us > 0 {
-            rates.push(bytes as f64 * 8e6 / us as f64);
-        }
-    }
+    let sums = steps.windows(length).map(|window| {
+        window.iter().fold((0, 0), |(us, bytes), step| (us + step.0, bytes + step.1))
+    });
+    let timed = sums.filter(|(us, _)| *us > 0);
+    let mut rates: Vec<f64> = timed.map(|(us, bytes)| bytes as f64 * 8e6 / us as f64).collect();
     rates.sort_by(f64::total_cmp);
     rates.get(rates.len() * 9 / 10).or(rates.last()).copied()
 }
@@ -167,7 +161,6 @@ struct Missing {
     /// Runs of them: by the number before the run, the number after it, and how many of its packets are not known to have had missing
     /// data.
     gaps: BTreeMap<u64, (u64, u64)>,
-    /// How many were lost.
     lost: u64,
 }
 

@@ -11,12 +11,14 @@ use crate::saturating_cast::to_u64;
 use crate::trace::{RecoverySample, Trace};
 use crate::views::packets_lost;
 
-/// Without round-trip times.
-const RTT_MS: f64 = 100.0;
+/// The round-trip time that a sender assumes before any measurement (RFC 9002, section 6.2.2).
+pub const INITIAL_RTT_MS: f64 = 333.0;
+/// The assumed round trip if the log has none.
+pub(crate) const RTT_MS: f64 = 100.0;
 /// The granularity of timers (RFC 9002, section 6.1.2).
 const GRANULARITY_MS: f64 = 1.0;
 /// The default time that an end may delay an acknowledgement (RFC 9000, section 18.2).
-const MAX_ACK_DELAY_MS: f64 = 25.0;
+pub(crate) const MAX_ACK_DELAY_MS: f64 = 25.0;
 /// The number of later acknowledged packets after which one counts as lost (RFC 9002, section 6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
 /// A packet sent sooner than this after an arrival is an answer to it, not a probe.
@@ -47,7 +49,8 @@ pub struct LossRecovery {
 
 schedulers::named! {
     /// Whether a fact is logged, or inferred from packets.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum Basis {
         /// The log states it.
         Logged = "logged",
@@ -163,7 +166,6 @@ fn step(time_us: u64, kind: StepKind) -> RecoveryStep {
 /// One pass over the packets.
 #[derive(Default)]
 struct Walk<'a> {
-    /// The remaining samples.
     samples: &'a [RecoverySample],
     round_trip: RoundTrip,
     /// Packets of a space that elicit an acknowledgement and have none yet.
@@ -178,7 +180,6 @@ struct Walk<'a> {
     elicits: bool,
     /// Whether packets that were declared lost have numbers.
     knows_numbers: bool,
-    /// When each packet was sent.
     sent_us: BTreeMap<(Space, u64), u64>,
     /// When 1-RTT packets were declared lost, and three timeouts then in microseconds.
     lost: BTreeMap<u64, (u64, u64)>,

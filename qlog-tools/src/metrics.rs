@@ -73,7 +73,7 @@ pub static METRICS: [Metric; 10] = [
     in_ms(
         ["byte_index_progressive", "progressive", "progr."],
         "The ByteIndex where bytes count as they can be read, whether or not their resource is complete",
-        OfSet(Completions::progressive_mean_ms),
+        OfSet(|set| set.per_byte_ms(|it| it.progressive_byte_us)),
     ),
     in_ms(
         ["object_index", "ObjectIndex", "OI"],
@@ -181,6 +181,12 @@ pub fn byte_index() -> &'static Metric {
     &METRICS[0]
 }
 
+impl Default for &'static Metric {
+    fn default() -> Self {
+        byte_index()
+    }
+}
+
 /// The metric of this name.
 pub fn find(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|it| it.name == name)
@@ -266,7 +272,6 @@ impl Measured {
 }
 
 impl Default for Measured {
-    /// No values.
     fn default() -> Self {
         Self::each(|_| BySet::default())
     }

@@ -25,17 +25,14 @@ impl NumberRanges {
         }
     }
 
-    /// The last range that begins at `number` or before.
     pub(crate) fn at_or_before(&self, number: u64) -> Option<(u64, u64)> {
         self.0.range(..=number).next_back().map(|(&start, &end)| (start, end))
     }
 
-    /// Whether the set contains `number`.
     pub(crate) fn has(&self, number: u64) -> bool {
         self.at_or_before(number).is_some_and(|(_, last)| number <= last)
     }
 
-    /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

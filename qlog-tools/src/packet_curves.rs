@@ -17,8 +17,8 @@ pub const CURVES: [&str; 5] = [
 /// Cumulative bytes of packets, and the limits of the windows, in the order of [`CURVES`]: time on the log's clock, and bytes;
 /// empty if not logged. The log must have been read with [`qlog_tools::trace::Detail::Full`].
 pub fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
-    let moved = PacketSums::of(trace);
-    if moved.sent.is_empty() {
+    let [sent, acknowledged, lost] = packet_sums(trace);
+    if sent.is_empty() {
         // Neither is a limit.
         return Default::default();
     }
@@ -29,66 +29,52 @@ pub fn curves(trace: &Trace) -> [Vec<(u64, u64)>; CURVES.len()] {
         window_bytes = sample.congestion_window_bytes.or(window_bytes);
         in_flight_bytes = sample.bytes_in_flight.or(in_flight_bytes);
         if let (Some(window_bytes), Some(in_flight)) = (window_bytes, in_flight_bytes) {
-            let sent = at(&moved.sent, sample.time_us);
-            let edge = sent.saturating_add(window_bytes).saturating_sub(in_flight);
+            let sent_bytes = at(&sent, sample.time_us);
+            let edge = sent_bytes.saturating_add(window_bytes).saturating_sub(in_flight);
             window.push((sample.time_us, edge));
         }
     }
     // Packets have more bytes than their streams. Only the distance to the limit is exact, and so the place where both meet.
     let limits = trace.flow_control.as_ref().map_or(&[][..], |it| &it.connection);
-    let mut times_us: Vec<u64> =
-        moved.sent.iter().chain(limits.iter()).map(|point| point.0).collect();
+    let mut times_us: Vec<u64> = sent.iter().chain(limits).map(|point| point.0).collect();
     times_us.sort_unstable();
     let mut limit = Vec::with_capacity(times_us.len());
     for time_us in times_us {
         let known = limits.partition_point(|it| it.0 <= time_us);
         if let Some((_, limit_bytes)) = limits[..known].last() {
             let left_bytes = limit_bytes.saturating_sub(at(&fresh, time_us));
-            limit.push((time_us, at(&moved.sent, time_us).saturating_add(left_bytes)));
+            limit.push((time_us, at(&sent, time_us).saturating_add(left_bytes)));
         }
     }
-    [moved.sent, moved.acknowledged, moved.lost, window, limit]
+    [sent, acknowledged, lost, window, limit]
 }
 
-/// Sums of packets' bytes over time.
-#[derive(Default)]
-struct PacketSums {
-    sent: Vec<(u64, u64)>,
-    acknowledged: Vec<(u64, u64)>,
-    lost: Vec<(u64, u64)>,
-}
-
-impl PacketSums {
-    fn of(trace: &Trace) -> Self {
-        let mut moved = Self::default();
-        let mut under_way: BTreeMap<(Space, u64), u32> = BTreeMap::new();
-        for packet in trace.packets() {
-            let known = packet.number.map(|it| (packet.space, it));
-            let sent_bytes = known.and_then(|it| under_way.get(&it)).copied();
-            let known_bytes = sent_bytes.unwrap_or(packet.bytes);
-            match packet.event {
-                PacketEvent::Sent => {
-                    add(&mut moved.sent, packet.time_us, packet.bytes);
-                    if let Some(known) = known {
-                        under_way.insert(known, packet.bytes);
-                    }
-                }
-                PacketEvent::Acknowledged => {
-                    add(&mut moved.acknowledged, packet.time_us, known_bytes);
-                    known.and_then(|it| under_way.remove(&it));
-                }
-                PacketEvent::Lost => add(&mut moved.lost, packet.time_us, known_bytes),
-                PacketEvent::Received => {}
+/// Sent, acknowledged and lost bytes.
+fn packet_sums(trace: &Trace) -> [Vec<(u64, u64)>; 3] {
+    let [mut sent, mut acknowledged, mut lost] = [const { Vec::new() }; 3];
+    let mut under_way: BTreeMap<(Space, u64), u32> = BTreeMap::new();
+    for packet in trace.packets() {
+        let known = packet.number.map(|it| (packet.space, it));
+        let sent_bytes = known.and_then(|it| under_way.get(&it)).copied();
+        let known_bytes = sent_bytes.unwrap_or(packet.bytes);
+        match packet.event {
+            PacketEvent::Sent => {
+                add(&mut sent, packet.time_us, packet.bytes);
+                under_way.extend(known.map(|it| (it, packet.bytes)));
             }
-        }
-        for sums in [&mut moved.sent, &mut moved.acknowledged, &mut moved.lost] {
-            // Packets without sizes: quiche counts lost packets, and others log no sizes.
-            if sums.last().is_some_and(|(_, bytes)| *bytes == 0) {
-                sums.clear();
+            PacketEvent::Acknowledged => {
+                add(&mut acknowledged, packet.time_us, known_bytes);
+                known.and_then(|it| under_way.remove(&it));
             }
+            PacketEvent::Lost => add(&mut lost, packet.time_us, known_bytes),
+            PacketEvent::Received => {}
         }
-        moved
     }
+    [sent, acknowledged, lost].map(|sums| {
+        // Packets without sizes: quiche counts lost packets, and others log no sizes.
+        let is_sized = sums.last().is_some_and(|(_, bytes)| *bytes > 0);
+        if is_sized { sums } else { Vec::new() }
+    })
 }
 
 fn add(sums: &mut Vec<(u64, u64)>, time_us: u64, bytes: u32) {
@@ -110,7 +96,6 @@ pub(crate) fn fresh(trace: &Trace) -> Vec<(u64, u64)> {
     sums
 }
 
-/// The sum at a time.
 fn at(sums: &[(u64, u64)], time_us: u64) -> u64 {
     let place = sums.partition_point(|it| it.0 <= time_us);
     place.checked_sub(1).map_or(0, |it| sums[it].1)
@@ -140,10 +125,10 @@ mod tests {
             packet(7, PacketEvent::Lost, None, 500),
         ];
         let trace = Trace { packets: Some(packets.into_iter().collect()), ..Trace::default() };
-        let moved = PacketSums::of(&trace);
-        assert_eq!(moved.sent, [(1, 1200), (2, 2000)]);
-        assert_eq!(moved.acknowledged, [(5, 800)]);
-        assert_eq!(moved.lost, [(6, 1200), (7, 1700)]);
+        let [sent, acknowledged, lost] = packet_sums(&trace);
+        assert_eq!(sent, [(1, 1200), (2, 2000)]);
+        assert_eq!(acknowledged, [(5, 800)]);
+        assert_eq!(lost, [(6, 1200), (7, 1700)]);
     }
 
     #[test]

@@ -34,7 +34,6 @@ pub struct PacketsFilled {
     /// UDP datagrams: a datagram may hold several packets.
     pub datagrams: u64,
     /// Whether events state them; otherwise packets of different spaces at the same moment count as one datagram.
-    #[serde(serialize_with = "basis_name")]
     pub datagrams_basis: Basis,
     /// Frames by kind, the most frequent first.
     pub frames: Vec<FrameSum>,
@@ -114,11 +113,6 @@ fn http_overhead_share(trace: &Trace) -> Option<f64> {
     let beside = trace.streams.iter().filter(|it| is_of_http(it.role)).map(|it| it.bytes);
     let with_others = beside.fold(all, u64::saturating_add);
     (bodies > 0).then(|| 1.0 - bodies as f64 / with_others as f64)
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field")]
-fn basis_name<S: serde::Serializer>(basis: &Basis, to: S) -> Result<S::Ok, S::Error> {
-    basis.name().serialize(to)
 }
 
 #[cfg(test)]

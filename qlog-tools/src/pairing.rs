@@ -1,6 +1,7 @@
 //! Matches the logs of the same connection: its client's and its server's.
 
 use crate::clock_shift::least_delays_us;
+use crate::short_texts::shown;
 use crate::trace::{Trace, Vantage};
 use crate::views::no_waits;
 use std::collections::BTreeSet;
@@ -18,37 +19,6 @@ pub struct Ends<'a> {
     pub log: &'a Trace,
     /// The server's log, where `log` is the client's.
     pub server: Option<&'a Trace>,
-}
-
-/// Why a log that was named as the client's cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PairingError {
-    /// It belongs to another server.
-    #[error("{log}: a server's log; --client takes the log of its client")]
-    NotAClients {
-        /// The log.
-        log: String,
-    },
-    /// It names another connection.
-    #[error(
-        "{log}: not the client's log of the server's connection: ID {there} in this log, {here} at the server"
-    )]
-    OtherConnection {
-        /// The log.
-        log: String,
-        /// The connection that it names.
-        there: String,
-        /// The connection that the server's log names.
-        here: String,
-    },
-    /// It names the same connection but belongs to another run: exactly repeated loads have the same IDs.
-    #[error(
-        "{log}: not the client's log of the server's connection: the same ID, but other packets; name the client's log of the same run"
-    )]
-    OtherRun {
-        /// The log.
-        log: String,
-    },
 }
 
 /// Whether both logs are of the same connection: they name it, by any of its names, and nothing in them contradicts this.
@@ -150,23 +120,19 @@ pub fn with_arrivals(traces: &[Trace]) -> Vec<Ends<'_>> {
 
 /// The servers' logs, and the logs of clients whose server's log is missing.
 pub fn senders(traces: &[Trace]) -> Vec<&Trace> {
-    let mut senders = Vec::new();
-    for trace in traces {
-        let is_server = trace.vantage == Vantage::Server;
-        if is_server || other_end(traces, trace, Vantage::Server).is_none() {
-            senders.push(trace);
-        }
-    }
-    senders
+    let is_sender = |it: &&Trace| {
+        it.vantage == Vantage::Server || other_end(traces, it, Vantage::Server).is_none()
+    };
+    traces.iter().filter(is_sender).collect()
 }
 
 /// The client's log of the connection of `server`, from the logs that the user named as clients' and the others. A single named log
-/// need not name its connection.
+/// need not name its connection. An error says why a log that was named as the client's cannot be used.
 pub fn client_of<'a>(
     server: &Trace,
     named: &'a [Trace],
     others: &'a [Trace],
-) -> Result<Option<&'a Trace>, PairingError> {
+) -> Result<Option<&'a Trace>, String> {
     if server.vantage != Vantage::Server {
         return Ok(None);
     }
@@ -177,17 +143,25 @@ pub fn client_of<'a>(
     }
     let Some(first) = named.first() else { return Ok(None) };
     if named.iter().all(|log| log.vantage == Vantage::Server) {
-        return Err(PairingError::NotAClients { log: first.label() });
+        return Err(format!(
+            "{}: a server's log; --client takes the log of its client",
+            first.label()
+        ));
     }
+    // Exactly repeated loads have the same IDs.
     if let Some(run) = named.iter().find(|log| have_same_name(log, server)) {
-        return Err(PairingError::OtherRun { log: run.file.clone() });
+        return Err(format!(
+            "{}: not the client's log of the server's connection: the same ID, but other packets; name the client's log of the same run",
+            run.file
+        ));
     }
     match (&first.connection, &server.connection) {
-        (Some(there), Some(here)) => Err(PairingError::OtherConnection {
-            log: first.file.clone(),
-            there: crate::short_texts::shown(there, 60),
-            here: crate::short_texts::shown(here, 60),
-        }),
+        (Some(there), Some(here)) => Err(format!(
+            "{}: not the client's log of the server's connection: ID {} in this log, {} at the server",
+            first.file,
+            shown(there, 60),
+            shown(here, 60)
+        )),
         _ => Ok(Some(first).filter(|_| named.len() == 1)),
     }
 }
@@ -282,7 +256,7 @@ mod tests {
         let slower = [(1, 1010, 0), (2, 1120, 100), (3, 1230, 200), (4, 1340, 300)];
         assert_eq!(is_paired(&run(Vantage::Server, &slower)), (false, false));
         let error = client_of(&run(Vantage::Server, &slower), std::slice::from_ref(&client), &[]);
-        assert!(matches!(error, Err(PairingError::OtherRun { .. })), "{error:?}");
+        assert!(error.as_ref().is_err_and(|it| it.contains("but other packets")), "{error:?}");
     }
 
     #[test]
@@ -292,7 +266,7 @@ mod tests {
         let found = |named: &[Trace]| client_of(&server, named, &[]).map(|it| it.is_some());
         assert_eq!(found(&[nameless]), Ok(true));
         assert_eq!(found(&[]), Ok(false));
-        let error = found(&[other]).unwrap_err().to_string();
+        let error = found(&[other]).unwrap_err();
         assert!(error.ends_with("ID bb in this log, aa at the server"), "{error}");
     }
 }

@@ -12,7 +12,6 @@ const FIRST_STEPS: usize = 16;
 /// DATA frames).
 const LAST_STEPS: usize = 8;
 
-/// The integral of a stream's growth.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Progress {
     /// The sum over all readable bytes of the time when each became readable.
@@ -42,12 +41,10 @@ impl Progress {
         last.push_back((before, step));
     }
 
-    /// The readable prefix's length.
     pub(crate) fn readable_bytes(&self) -> u64 {
         self.latest().map_or(0, |step| step.readable_bytes)
     }
 
-    /// When the prefix last grew.
     pub(crate) fn last_us(&self) -> Option<u64> {
         self.latest().map(|step| step.time_us)
     }

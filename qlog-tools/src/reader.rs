@@ -48,6 +48,7 @@ use records::{Record, Records};
 use sniff::Sniffed;
 pub use sniff::is_har;
 pub use tshark::read_tshark;
+pub use unpack::plain;
 
 const DAMAGED: &str = "the compressed data is damaged (its checksum or coding is wrong); it was read as far as it could be unpacked";
 const ONE_SEPARATOR: &str =
@@ -85,16 +86,11 @@ pub enum Unread {
     /// It is empty.
     #[error("the file is empty: nothing was logged, or its writer did not get to close it")]
     Empty,
-    /// Nothing in it is a qlog header or event.
+    /// Nothing in it is a qlog header or event: how many records there were, and its first bytes, in words.
     #[error(
-        "not a qlog: none of its {records} records is a header or an event; it begins with {begins}; the formats are JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
+        "not a qlog: none of its {0} records is a header or an event; it begins with {1}; the formats are JSON, JSON-SEQ and NDJSON, also in gzip or zstd"
     )]
-    NotQlog {
-        /// How many records there were.
-        records: u64,
-        /// Its first bytes, in words.
-        begins: String,
-    },
+    NotQlog(u64, String),
     /// Its URLs and fields would take too much memory.
     #[error(
         "its URLs and other texts take more than {} MiB: no log of a page does; \
@@ -135,19 +131,20 @@ pub fn read(file: &str, input: impl Read) -> Result<Trace, ReadError> {
 
 /// Reads all connections in the log at `path`; `-` is the standard input. There is at least one.
 pub fn read_file_traces(path: &Path, options: ReadOptions) -> Result<Vec<Trace>, ReadError> {
-    let file = path.display().to_string();
-    if file == "-" {
-        return read_traces("(standard input)", io::stdin().lock(), options);
-    }
-    match named_files::open(path) {
-        Ok(input) => read_traces(&file, input, options),
-        Err(cause) => Err(Unread::Unreadable(cause).of(&file)),
-    }
+    let (file, input) = open(path)?;
+    read_traces(&file, input, options)
 }
 
-/// The bytes of `input`, decompressed if necessary (gzip, zstd).
-pub fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
-    unpack::unpack(input)
+/// Its name, and its bytes.
+fn open(path: &Path) -> Result<(String, Box<dyn Read>), ReadError> {
+    let file = path.display().to_string();
+    if file == "-" {
+        return Ok(("(standard input)".to_owned(), Box::new(io::stdin().lock())));
+    }
+    match named_files::open(path) {
+        Ok(input) => Ok((file, Box::new(input))),
+        Err(cause) => Err(Unread::Unreadable(cause).of(&file)),
+    }
 }
 
 /// Reads all connections in a log from any source of bytes. There is at least one.
@@ -163,13 +160,13 @@ pub fn read_traces(
         Some(why) => reading.leave_out(why),
         None => {}
     }
-    let records = reading.records();
+    let records = reading.records;
     if reading.has_too_much_text() {
         return Err(Unread::TooMuchText.of(file));
     }
     reading.finish(container).ok_or_else(|| match container {
         Container::Contained => Unread::NoTraces(begins).of(file),
-        _ => Unread::NotQlog { records, begins }.of(file),
+        _ => Unread::NotQlog(records, begins).of(file),
     })
 }
 
@@ -191,7 +188,6 @@ trait Sink {
     fn repair(&mut self, what: &'static str);
 }
 
-/// How a log was read.
 struct Given {
     container: Container,
     /// Its first bytes, for a message.
@@ -202,9 +198,8 @@ struct Given {
 
 /// Gives each piece of a log to `sink` until it is full.
 fn give(file: &str, input: impl Read, sink: &mut impl Sink) -> Result<Given, ReadError> {
-    let Sniffed { container, begins, is_empty, whole } = unpack::unpack(input)
-        .and_then(sniff::sniff)
-        .map_err(|error| Unread::Unreadable(error).of(file))?;
+    let Sniffed { container, begins, is_empty, whole } =
+        plain(input).and_then(sniff::sniff).map_err(|error| Unread::Unreadable(error).of(file))?;
     if is_empty {
         return Err(Unread::Empty.of(file));
     }
@@ -215,7 +210,7 @@ fn give(file: &str, input: impl Read, sink: &mut impl Sink) -> Result<Given, Rea
         let mut records =
             Records::new(input).map_err(|error| Unread::Unreadable(error).of(file))?;
         let end = give_records(&mut records, sink);
-        if records.goes_on_in_lines() {
+        if records.goes_on_in_lines {
             sink.repair(ONE_SEPARATOR);
         }
         end
@@ -237,10 +232,14 @@ fn give_records(records: &mut Records<impl BufRead>, sink: &mut impl Sink) -> io
 }
 
 fn give_document(mut pieces: Contained<impl BufRead>, sink: &mut impl Sink) -> io::Result<()> {
-    let mut netlog = None;
+    let mut netlog: Option<Netlog> = None;
     while let Some(piece) = pieces.next()? {
         match piece {
-            Piece::Event(bytes) => give_event(bytes, netlog.as_mut(), sink),
+            Piece::Event(bytes) => match netlog.as_mut().and_then(|it| it.event(bytes)) {
+                Some(records) => records.iter().for_each(|it| sink.contained_event(it)),
+                // Bytes that are not a netlog event are not a qlog event, either: the sink counts them as bad.
+                None => sink.contained_event(bytes),
+            },
             Piece::TooLong => sink.too_long(),
             Piece::TraceBegins { file, trace } => {
                 netlog = Netlog::of(trace);
@@ -265,20 +264,11 @@ fn give_document(mut pieces: Contained<impl BufRead>, sink: &mut impl Sink) -> i
     Err(io::ErrorKind::UnexpectedEof.into())
 }
 
-fn give_event(bytes: &[u8], netlog: Option<&mut Netlog>, sink: &mut impl Sink) {
-    match netlog.map(|netlog| netlog.event(bytes)) {
-        Some(Some(records)) => records.iter().for_each(|record| sink.contained_event(record)),
-        // Bytes that are not a netlog event are not a qlog event, either: the sink counts them as bad.
-        Some(None) | None => sink.contained_event(bytes),
-    }
-}
-
 fn end_netlog(netlog: &mut Netlog, sink: &mut impl Sink) {
     netlog.rest().iter().for_each(|record| sink.contained_event(record));
     sink.end(&netlog.header());
 }
 
-/// Why reading stopped in the middle.
 fn broken_off(error: &io::Error) -> &'static str {
     // Only a decoder's errors state more than their kind.
     match (error.kind(), error.get_ref()) {
@@ -290,11 +280,7 @@ fn broken_off(error: &io::Error) -> &'static str {
 
 /// The trace with the most stream bytes; the first among equals.
 fn largest(traces: Vec<Trace>) -> Trace {
-    let mut traces = traces.into_iter();
-    let first = traces.next().unwrap_or_default();
-    traces.fold(first, |largest, trace| {
-        if trace.unique_stream_bytes() > largest.unique_stream_bytes() { trace } else { largest }
-    })
+    traces.into_iter().rev().max_by_key(Trace::unique_stream_bytes).unwrap_or_default()
 }
 
 #[cfg(test)]

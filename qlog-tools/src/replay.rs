@@ -10,8 +10,7 @@ use schedulers::{
     Call, Catalogue, Element, Kind, PageGraph, Scheduler, Scheme, Signal, Snapshot, StreamId,
 };
 
-use crate::trace::SchedulerCall;
-use crate::trace::Trace;
+use crate::trace::{SchedulerCall, Trace};
 
 /// A scheduler that repeats a log's calls, in chronological order.
 #[derive(Debug)]
@@ -24,16 +23,6 @@ pub struct Replay<'a> {
     ordering: Option<(Scheme, Scheduler)>,
     /// The next call to repeat.
     next: usize,
-}
-
-/// Why a log's scheduler cannot be restored.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}: {cause}")]
-pub struct ReplayError {
-    /// The log.
-    pub file: String,
-    /// That there are no calls, or what is wrong with one.
-    pub cause: String,
 }
 
 /// A change of an element.
@@ -53,13 +42,11 @@ pub enum TreeChange {
 
 /// The kind of each stream's resource, according to the log.
 pub fn kinds(trace: &Trace) -> BTreeMap<Element, Kind> {
-    let mut kinds = BTreeMap::new();
-    for call in trace.scheduler_calls() {
-        if let Ok(Call::Open(stream, resource)) = &call.call {
-            kinds.insert(Element::Stream(*stream), resource.kind);
-        }
-    }
-    kinds
+    let kinds = trace.scheduler_calls().iter().filter_map(|call| match &call.call {
+        Ok(Call::Open(stream, resource)) => Some((Element::Stream(*stream), resource.kind)),
+        _ => None,
+    });
+    kinds.collect()
 }
 
 /// The time of the first call after which the most streams are ready; `None` without calls.
@@ -98,35 +85,34 @@ pub fn tree_changes(
             Ok(Call::Open(stream, _)) => (TreeChange::Opened, Element::Stream(stream)),
             Ok(Call::SetReady(stream, true)) => (TreeChange::Ready, Element::Stream(stream)),
             Ok(Call::Close(stream)) => (TreeChange::Closed, Element::Stream(stream)),
-            Ok(Call::Signal(signal)) => (TreeChange::Signalled, prioritized(signal)),
+            Ok(Call::Signal(signal)) => {
+                let element = match signal {
+                    Signal::Depend { element, .. } => element,
+                    Signal::Extensible { stream, .. } | Signal::Bucket { stream, .. } => {
+                        Element::Stream(stream)
+                    }
+                };
+                (TreeChange::Signalled, element)
+            }
             _ => continue,
         });
     }
     changes
 }
 
-/// The subject of a signal.
-fn prioritized(signal: Signal) -> Element {
-    match signal {
-        Signal::Depend { element, .. } => element,
-        Signal::Extensible { stream, .. } | Signal::Bucket { stream, .. } => {
-            Element::Stream(stream)
-        }
-    }
-}
-
 impl<'a> Replay<'a> {
     /// The state before the first call. `scheme`: the scheme until the log names one; `page`: the served page, for schemes
-    /// that look ahead in it.
+    /// that look ahead in it. An error says that there are no calls, or what is wrong with one.
     pub fn new(
         trace: &'a Trace,
         scheme: Option<Scheme>,
         page: Option<&'a PageGraph>,
-    ) -> Result<Self, ReplayError> {
+    ) -> Result<Self, String> {
         if trace.scheduler_calls().is_empty() {
-            let cause =
-                "no scheduler calls (utmost:scheduler): this needs a log of `utmost serve --qlog`";
-            return Err(ReplayError { file: trace.file.clone(), cause: cause.to_owned() });
+            return Err(format!(
+                "{}: no scheduler calls (utmost:scheduler): this needs a log of `utmost serve --qlog`",
+                trace.file
+            ));
         }
         let catalogue = Catalogue::default();
         let mut replay = Self { trace, page, catalogue, ordering: None, next: 0 };
@@ -144,7 +130,7 @@ impl<'a> Replay<'a> {
 
     /// The scheme and its tree after all calls up to `time_us`; `None` before the first. An earlier time than the last
     /// gives the last result again.
-    pub fn tree_at(&mut self, time_us: u64) -> Result<Option<(&Scheme, Snapshot)>, ReplayError> {
+    pub fn tree_at(&mut self, time_us: u64) -> Result<Option<(&Scheme, Snapshot)>, String> {
         let trace = self.trace;
         while let Some(call) = trace.scheduler_calls().get(self.next)
             && call.time_us <= time_us
@@ -155,9 +141,8 @@ impl<'a> Replay<'a> {
         Ok(self.ordering.as_ref().map(|(scheme, scheduler)| (scheme, scheduler.tree())))
     }
 
-    fn error(&self, time_us: u64, cause: &str) -> ReplayError {
-        let cause = format!("at {} ms: {cause}", time_us as f64 / 1000.0);
-        ReplayError { file: self.trace.file.clone(), cause }
+    fn error(&self, time_us: u64, cause: &str) -> String {
+        format!("{}: at {} ms: {cause}", self.trace.file, time_us as f64 / 1000.0)
     }
 
     fn start(&mut self, scheme: Scheme) -> Result<(), String> {
@@ -173,7 +158,13 @@ impl<'a> Replay<'a> {
     fn make(&mut self, call: &SchedulerCall) -> Result<(), String> {
         let call = call.call.as_ref().map_err(Clone::clone)?;
         if let Call::Start { scheme, in_group } = call {
-            return self.take_over(scheme, *in_group);
+            // Another scheduler takes over; the following calls tell it about responses in progress.
+            if *in_group {
+                let cause = "from here on several connections are ordered as one, and their calls are in several logs";
+                return Err(cause.to_owned());
+            }
+            let scheme = self.catalogue.find_for_page(scheme).map_err(|error| error.to_string())?;
+            return self.start(scheme);
         }
         let Some((_, scheduler)) = &mut self.ordering else {
             return Err("the log does not name its scheme: name it".to_owned());
@@ -183,16 +174,6 @@ impl<'a> Replay<'a> {
         }
         call.make(scheduler);
         Ok(())
-    }
-
-    /// Another scheduler takes over; the following calls tell it about responses in progress.
-    fn take_over(&mut self, scheme: &str, in_group: bool) -> Result<(), String> {
-        if in_group {
-            let cause = "from here on several connections are ordered as one, and their calls are in several logs";
-            return Err(cause.to_owned());
-        }
-        let scheme = self.catalogue.find_for_page(scheme).map_err(|error| error.to_string())?;
-        self.start(scheme)
     }
 }
 
@@ -232,12 +213,12 @@ mod tests {
     fn trees(log: &str, scheme: Option<&str>, times_ms: &[u64]) -> Result<Vec<String>, String> {
         let trace = trace(log);
         let scheme = scheme.map(|it| schedulers::find_page_scheme(it).unwrap());
-        let mut replay = Replay::new(&trace, scheme, None).map_err(|it| it.to_string())?;
+        let mut replay = Replay::new(&trace, scheme, None)?;
         let mut text = |time_ms: &u64| match replay.tree_at(1000 * time_ms) {
             Ok(tree) => {
                 Ok(tree.map_or("-".to_owned(), |(scheme, it)| format!("{}: {it}", scheme.name)))
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error),
         };
         times_ms.iter().map(&mut text).collect()
     }

@@ -12,8 +12,8 @@ mod streams;
 
 use schedulers::Restraint;
 
-use crate::trace::{Trace, Vantage};
-use crate::views::{BETWEEN, CLIENTS, NO_SENT, WHOSE};
+use crate::trace::Trace;
+use crate::views::no_restraints;
 use moments::moments;
 use sender::Sender;
 use silences::with_silences;
@@ -25,8 +25,6 @@ const WORK_US: u64 = 100;
 /// A pause counts as pacing if it lasts at most this many times as long as the preceding burst takes at a rate of one window
 /// per round trip, and at least that time divided by this.
 const PACING: f64 = 4.0;
-/// Without round-trip times.
-const RTT_MS: f64 = 100.0;
 
 const NO_FRAMES: &str =
     "no STREAM frames logged: each packet counts as data, and flow control is not known";
@@ -101,15 +99,7 @@ impl Restraints {
     /// The restraints of the sender that wrote this log, which must have been read with [`crate::trace::Detail::Full`]; an
     /// error names what the log lacks.
     pub fn of(trace: &Trace, evidence: Evidence) -> Result<Self, &'static str> {
-        match trace.vantage {
-            Vantage::Server => {}
-            Vantage::Unknown => return Err(WHOSE),
-            Vantage::Network => return Err(BETWEEN),
-            Vantage::Client => return Err(CLIENTS),
-        }
-        if trace.counts.packets_sent == 0 {
-            return Err(NO_SENT);
-        }
+        no_restraints(trace).map_or(Ok(()), Err)?;
         let logged = trace.own_server.as_ref().map_or(&[][..], |it| &it.restraints);
         if evidence == Evidence::All && !logged.is_empty() {
             return Ok(Self::logged(trace, logged));
@@ -146,33 +136,6 @@ impl Restraints {
             let us: u64 = self.spans.iter().filter(|it| it.by == by).map(Span::us).sum();
             (by, us as f64 / 1000.0)
         })
-    }
-
-    /// The share of time in which `other`, for the same log, agrees; 1 if there is no time.
-    pub fn agreement(&self, other: &Self) -> f64 {
-        let (mut same_us, mut all_us) = (0_u64, 0_u64);
-        self.both(other, |us, one, another| {
-            all_us += us;
-            same_us += if one == another { us } else { 0 };
-        });
-        if all_us == 0 { 1.0 } else { same_us as f64 / all_us as f64 }
-    }
-
-    /// Calls `seen` with each number of microseconds in which this has one restraint and `other` another.
-    pub fn both(&self, other: &Self, mut seen: impl FnMut(u64, Restraint, Restraint)) {
-        let mut others = other.spans.iter().peekable();
-        for span in &self.spans {
-            while let Some(it) = others.peek() {
-                let common = it.to_us.min(span.to_us).saturating_sub(it.from_us.max(span.from_us));
-                if common > 0 {
-                    seen(common, span.by, it.by);
-                }
-                if it.to_us > span.to_us {
-                    break;
-                }
-                others.next();
-            }
-        }
     }
 }
 

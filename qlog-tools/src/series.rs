@@ -29,8 +29,8 @@ pub struct Series {
     pub detail: Detail,
     /// The data that the log lacks, if there are no rows.
     lacks: fn(&Trace) -> Option<&'static str>,
-    /// Gives the rows away, in order.
-    write: fn(&Source<'_>, &mut Rows<'_>) -> io::Result<()>,
+    /// Writes the rows of a log; the other is the log of the other end, if available.
+    write: fn(&Trace, Option<&Trace>, &mut Rows<'_>) -> io::Result<()>,
 }
 
 /// A column. Its name ends with the unit: `_ms` are milliseconds on the log's own clock.
@@ -42,17 +42,18 @@ pub struct Column {
     pub about: &'static str,
 }
 
+const fn column(name: &'static str, about: &'static str) -> Column {
+    Column { name, about }
+}
+
 /// The first columns of every row.
 pub const FIRST_COLUMNS: [Column; 3] = [
-    Column { name: "log", about: "the file, or the name that it was given" },
-    Column {
-        name: "side",
-        about: "the side that wrote the log: `client`, `server`, `network`, `unknown`",
-    },
-    Column {
-        name: "shift_ms",
-        about: "what to add to the times of the row to convert them to the client's clock; 0 without the log of the other end",
-    },
+    column("log", "the file, or the name that it was given"),
+    column("side", "the side that wrote the log: `client`, `server`, `network`, `unknown`"),
+    column(
+        "shift_ms",
+        "what to add to the times of the row to convert them to the client's clock; 0 without the log of the other end",
+    ),
 ];
 
 /// All series, in the order of the report.
@@ -74,12 +75,6 @@ pub static SERIES: [Series; 12] = [
 /// A receiver of rows.
 pub type Rows<'a> = dyn FnMut(&[Cell<'_>]) -> io::Result<()> + 'a;
 
-/// A log, and the log of the other end if available.
-struct Source<'a> {
-    trace: &'a Trace,
-    other: Option<&'a Trace>,
-}
-
 impl Series {
     /// The series of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -95,12 +90,11 @@ impl Series {
     pub fn lacking(&self, traces: &[Trace]) -> Vec<Option<&'static str>> {
         let reasons: Vec<Option<&str>> = traces.iter().map(|it| (self.lacks)(it)).collect();
         let with_rows = traces.iter().zip(&reasons).filter(|(_, reason)| reason.is_none());
-        let mut lacking = Vec::with_capacity(traces.len());
-        for (trace, reason) in traces.iter().zip(&reasons) {
+        let lacking = traces.iter().zip(&reasons).map(|(trace, reason)| {
             let is_told = with_rows.clone().any(|(other, _)| is_same_connection(other, trace));
-            lacking.push(if is_told { None } else { *reason });
-        }
-        lacking
+            reason.filter(|_| !is_told)
+        });
+        lacking.collect()
     }
 
     /// Writes the rows of all logs, one log after the other.
@@ -115,17 +109,16 @@ impl Series {
                 Vantage::Server => other_end(traces, trace, Vantage::Client),
                 _ => None,
             };
-            let source = Source { trace, other };
             let shift = match other {
                 Some(client) if trace.vantage == Vantage::Server => shift_us(client, trace),
                 _ => 0,
             };
             let first = [
-                Cell::text(&trace.timeline.name),
-                Cell::text(trace.vantage.name()),
-                Cell::Signed { us: shift },
+                Cell::Text(&trace.timeline.name),
+                Cell::Text(trace.vantage.name()),
+                Cell::Signed(shift),
             ];
-            (self.write)(&source, &mut |cells: &[Cell<'_>]| {
+            (self.write)(trace, other, &mut |cells: &[Cell<'_>]| {
                 rows(&first.iter().chain(cells).copied().collect::<Vec<Cell<'_>>>())
             })?;
         }

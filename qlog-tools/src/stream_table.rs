@@ -55,23 +55,20 @@ impl StreamRow {
 
 /// Streams with frames, and requests without any, by ID.
 pub fn stream_rows(trace: &Trace) -> Vec<StreamRow> {
-    let mut rows: BTreeMap<u64, StreamRow> = BTreeMap::new();
-    for stream in &trace.streams {
-        let row = StreamRow {
-            role: stream.role,
-            first_us: Some(stream.first_us),
-            last_us: Some(stream.last_us),
-            complete_us: stream.complete_us,
-            bytes: stream.bytes,
-            frames: stream.frames,
-            retransmitted_bytes: stream.retransmitted_bytes,
-            duplicate_bytes: stream.duplicate_bytes,
-            reordered_bytes: stream.reordered_bytes,
-            stream: stream.stream,
-            ..StreamRow::default()
-        };
-        rows.insert(stream.stream, row);
-    }
+    let with_frames = trace.streams.iter().map(|it| StreamRow {
+        role: it.role,
+        first_us: Some(it.first_us),
+        last_us: Some(it.last_us),
+        complete_us: it.complete_us,
+        bytes: it.bytes,
+        frames: it.frames,
+        retransmitted_bytes: it.retransmitted_bytes,
+        duplicate_bytes: it.duplicate_bytes,
+        reordered_bytes: it.reordered_bytes,
+        stream: it.stream,
+        ..StreamRow::default()
+    });
+    let mut rows: BTreeMap<u64, StreamRow> = with_frames.map(|row| (row.stream, row)).collect();
     for (transfer, details) in trace.timeline.transfers.iter().zip(&trace.details) {
         let (stream, role) = (transfer.stream, StreamRole::Request);
         let requested = StreamRow { stream, role, ..StreamRow::default() };

@@ -17,11 +17,10 @@ use crate::head_of_line::{Arrivals, HeadOfLine, LongestWait};
 use crate::lint::Lint;
 use crate::loss_recovery::{LossRecovery, StepKind};
 use crate::pacing::{Acknowledgements, Pacing};
-use crate::packed_frames::PackedFrames;
 use crate::packetization::Packetization;
 use crate::pairing::Ends;
 use crate::restraints::bounds;
-use crate::trace::{Trace, Vantage};
+use crate::trace::Vantage;
 use crate::views::no_waits;
 
 pub use held::{Cause, Held, Phase};
@@ -109,6 +108,9 @@ impl Summary {
         let recovered = Recovered::of(sender, client, &recovery);
         let held = Held::of(sender, &recovered, round_trips.as_ref());
         let waits = client.filter(|it| no_waits(it).is_none());
+        // A repeated acknowledgement was not delayed for as long as it reports (RFC 9002, section 5.3).
+        let acks = sender.recovery_events.acks.iter().filter(|it| it.is_newest);
+        let delays_ms = acks.filter_map(|it| Some((it.time_us, it.delay_ms?)));
         let mut summary = Self {
             sentences: Vec::new(),
             duration_ms: end_us.saturating_sub(start_us) as f64 / 1000.0,
@@ -119,9 +121,11 @@ impl Summary {
             flow: Flow::of(log, sender),
             recovery: recovered,
             round_trips,
-            ack_delay: Spread::of(ack_delays_ms(sender)),
+            ack_delay: Spread::of(delays_ms.collect()),
             announced_ack_delay_ms: sender.recovery_events.max_ack_delay_ms,
-            longest_wait: waits.and_then(|it| longest_wait(it, server.map(|it| &it.arrivals))),
+            longest_wait: waits.and_then(|it| {
+                HeadOfLine::new(Arrivals::of(it, server.map(|it| &it.arrivals))).longest
+            }),
             knows_waits: waits.is_some(),
         };
         summary.sentences = sentences::of(&summary, log, sender, &recovery, lint);
@@ -145,16 +149,6 @@ impl Traffic {
             packetization: Packetization::of(sender),
         }
     }
-}
-
-fn longest_wait(client: &Trace, sent: Option<&PackedFrames>) -> Option<LongestWait> {
-    HeadOfLine::new(Arrivals::of(client, sent)).longest
-}
-
-/// Excludes repeated acknowledgements: such a frame was not delayed for as long as it reports (RFC 9002, section 5.3).
-fn ack_delays_ms(sender: &Trace) -> Vec<(u64, f64)> {
-    let acks = sender.recovery_events.acks.iter();
-    acks.filter(|it| it.is_newest).filter_map(|it| Some((it.time_us, it.delay_ms?))).collect()
 }
 
 fn first_of(recovery: &LossRecovery, kind: StepKind) -> Option<(f64, Option<u64>)> {

@@ -117,7 +117,6 @@ impl Cancel {
         Self { time_us, tail_bytes: 0, last_us: time_us }
     }
 
-    /// More of the response arrives.
     pub(crate) fn came(&mut self, time_us: u64, bytes: u64) {
         self.tail_bytes = self.tail_bytes.saturating_add(bytes);
         self.last_us = self.last_us.max(time_us);
@@ -176,16 +175,26 @@ impl Timeline {
     /// When the bytes of each transfer became readable, in the order of `transfers`.
     /// One pass over the frames; O(log holes) a frame.
     pub fn deliveries(&self) -> Vec<Delivery> {
-        let mut assemblies: BTreeMap<u64, Reassembly> = BTreeMap::new();
+        let mut streams: BTreeMap<u64, (Assembly, Vec<DeliveryStep>)> = BTreeMap::new();
         for transfer in &self.transfers {
-            assemblies.entry(transfer.stream).or_default();
+            streams.entry(transfer.stream).or_default();
         }
         for frame in &self.frames {
-            if let Some(assembly) = assemblies.get_mut(&frame.stream) {
-                assembly.receive(frame);
+            if let Some((assembly, steps)) = streams.get_mut(&frame.stream) {
+                steps.extend(assembly.receive(frame));
             }
         }
-        self.transfers.iter().map(|it| assemblies[&it.stream].deliver(it)).collect()
+        let deliveries = self.transfers.iter().map(|transfer| {
+            let (assembly, steps) = &streams[&transfer.stream];
+            let mut delivery =
+                Delivery { stream: transfer.stream, steps: steps.clone(), complete_us: None };
+            delivery.complete_us = transfer.stream_bytes.and_then(|bytes| match bytes {
+                0 => Some(assembly.first_frame_us.unwrap_or(transfer.requested_us)),
+                bytes => delivery.readable_at_us(bytes - 1),
+            });
+            delivery
+        });
+        deliveries.collect()
     }
 
     fn navigations_until(&self, time_us: u64) -> usize {
@@ -273,30 +282,6 @@ pub fn busiest_fiftieth(count: usize, frame: impl Fn(usize) -> (u64, u64)) -> Op
         most_bytes = most_bytes.max(bytes);
     }
     Some((window_us, most_bytes))
-}
-
-/// One stream's assembly, and how it grew.
-#[derive(Debug, Default)]
-struct Reassembly {
-    assembly: Assembly,
-    steps: Vec<DeliveryStep>,
-}
-
-impl Reassembly {
-    fn receive(&mut self, frame: &StreamFrame) {
-        self.steps.extend(self.assembly.receive(frame));
-    }
-
-    fn deliver(&self, transfer: &Transfer) -> Delivery {
-        let mut delivery =
-            Delivery { stream: transfer.stream, steps: self.steps.clone(), ..Delivery::default() };
-        delivery.complete_us = match transfer.stream_bytes {
-            None => None,
-            Some(0) => Some(self.assembly.first_frame_us.unwrap_or(transfer.requested_us)),
-            Some(bytes) => delivery.readable_at_us(bytes - 1),
-        };
-        delivery
-    }
 }
 
 #[cfg(test)]

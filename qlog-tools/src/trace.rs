@@ -314,11 +314,6 @@ impl Trace {
         self.packets.as_ref()?.acknowledged.as_ref()
     }
 
-    /// The sender's congestion window in bytes, with the time in microseconds at which it changed ([`Detail::Full`]).
-    pub fn congestion_windows(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.samples().iter().filter_map(|it| Some((it.time_us, it.congestion_window_bytes?)))
-    }
-
     /// Its file, and its number in the file if there are several traces: `both.qlog #2`. Control characters are replaced.
     pub fn label(&self) -> String {
         let file = crate::short_texts::shown(&self.file, crate::limits::NAME_CHARACTERS);
@@ -364,16 +359,9 @@ impl Trace {
     }
 
     /// Records a kind of repair that was made `count` times, unless that is 0.
-    pub(crate) fn repair_all(&mut self, what: &'static str, count: u64) {
+    pub(crate) fn repair_all(&mut self, what: &'static str, count: u64, leaves_out: bool) {
         if count > 0 {
-            self.repairs.push(Repair { what, count, first_record: 0, leaves_out: false });
-        }
-    }
-
-    /// The same for omitted parts.
-    pub(crate) fn leave_out_all(&mut self, what: &'static str, count: u64) {
-        if count > 0 {
-            self.repairs.push(Repair { what, count, first_record: 0, leaves_out: true });
+            self.repairs.push(Repair { what, count, first_record: 0, leaves_out });
         }
     }
 
@@ -399,14 +387,11 @@ impl Trace {
 
     /// Counts one more of this kind of repair.
     pub(crate) fn repair(&mut self, what: &'static str, record: u64) {
-        match self.repairs.iter_mut().find(|repair| repair.what == what) {
-            Some(repair) => repair.count += 1,
-            None => self.repairs.push(Repair {
-                what,
-                count: 1,
-                first_record: record,
-                leaves_out: false,
-            }),
+        if let Some(repair) = self.repairs.iter_mut().find(|repair| repair.what == what) {
+            repair.count += 1;
+        } else {
+            let (count, first_record, leaves_out) = (1, record, false);
+            self.repairs.push(Repair { what, count, first_record, leaves_out });
         }
     }
 

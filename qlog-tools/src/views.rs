@@ -76,13 +76,6 @@ pub fn views(trace: &Trace) -> Vec<View> {
     let recovery = (trace.counts.recovery_events == 0).then_some(NO_RECOVERY);
     let signals = trace.signals.is_empty().then_some(NO_SIGNALS);
     let lint = transfers.or(signals);
-    let unsent = (trace.counts.packets_sent == 0).then_some(NO_SENT);
-    let limits = match trace.vantage {
-        Vantage::Server => unsent,
-        Vantage::Unknown => Some(WHOSE),
-        Vantage::Network => Some(BETWEEN),
-        Vantage::Client => Some(CLIENTS),
-    };
     [
         ("streams", frames),
         ("index", is_whole),
@@ -91,10 +84,20 @@ pub fn views(trace: &Trace) -> Vec<View> {
         ("compare", is_complete),
         ("lint", lint),
         ("congestion", recovery),
-        ("limits", limits),
+        ("limits", no_restraints(trace)),
     ]
     .map(|(name, reason)| View { name, reason })
     .into()
+}
+
+/// Why a log does not show what held its sender back; `None` if it does.
+pub(crate) fn no_restraints(trace: &Trace) -> Option<&'static str> {
+    match trace.vantage {
+        Vantage::Server => (trace.counts.packets_sent == 0).then_some(NO_SENT),
+        Vantage::Unknown => Some(WHOSE),
+        Vantage::Network => Some(BETWEEN),
+        Vantage::Client => Some(CLIENTS),
+    }
 }
 
 /// Why a log does not allow the view of this name; `None` if it does.

@@ -117,8 +117,10 @@ fn events(frames: &[Frame]) -> EventColumns {
             list.add(frame.time_us, "quic:packet_sent", &sent, b"{}");
         }
     }
-    let columns = EventColumns::of(&list, |time_us| time_us, &shown);
-    columns.logged_by("the client", "made-up.sqlog".to_owned(), 0)
+    let mut columns = EventColumns::of(&list, |time_us| time_us, &shown);
+    columns.whose = "the client".to_owned();
+    columns.file = "made-up.sqlog".to_owned();
+    columns
 }
 
 /// Made-up lines of the transport's figures.

@@ -9,12 +9,12 @@ use crate::templates::render;
 use figures::{Drawing, FigureStyle, Sheet, Table};
 pub use film::{Film, Scene, Strip, film_page};
 pub use page::Run;
-use qlog_tools::metrics::{self, BySet, Measured, Metric};
+use qlog_tools::metrics::{BySet, Measured, Metric};
 pub use schemes::{SchemeNumbers, SchemeRow, p_text};
 use serde::Serialize;
 
 /// Everything that a report shows.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Comparison {
     /// The report's heading.
     pub title: String,
@@ -128,31 +128,6 @@ impl Figure {
             table: drawing.table(),
             conditions: sheet.conditions.clone(),
             print: (sheet.style != FigureStyle::Screen).then(|| drawing.draw(sheet)),
-        }
-    }
-}
-
-impl PageComparison {
-    /// Whether it has figures.
-    pub fn is_drawn(&self) -> bool {
-        self.ribbons.is_some() || self.curve.is_some()
-    }
-}
-
-impl Default for Comparison {
-    /// Nothing, compared by the first metric.
-    fn default() -> Self {
-        Self {
-            title: String::new(),
-            answers: Vec::new(),
-            conditions: Vec::new(),
-            baseline: String::new(),
-            metric: metrics::byte_index(),
-            provenance: serde_json::Value::Null,
-            schemes: Vec::new(),
-            figures: Vec::new(),
-            omitted: String::new(),
-            pages: Vec::new(),
         }
     }
 }

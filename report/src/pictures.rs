@@ -87,7 +87,6 @@ impl Plot {
         self.across.x(time_us.min(self.end_us) as f64 / 1000.0)
     }
 
-    /// The pixel column of a time.
     fn column(&self, time_us: u64) -> usize {
         to_usize(self.x(time_us) - LEFT)
     }
@@ -108,13 +107,9 @@ impl Plot {
         }
     }
 
-    /// Draws a grid line behind the plot.
     fn grid(&mut self, y: f64) {
-        self.svg.path(
-            &format!("M{LEFT} {}H{RIGHT}", number(y)),
-            r##"class="grid" stroke="#e6e6e6""##,
-            "",
-        );
+        let d = format!("M{LEFT} {}H{RIGHT}", number(y));
+        self.svg.path(&d, r##"class="grid" stroke="#e6e6e6""##, "");
     }
 
     /// Draws a line of the plot for the legend.
@@ -150,12 +145,6 @@ impl Plot {
         self.legend = legend::draw(&mut self.svg, top, RIGHT, &resources, &paints) + 10.0;
     }
 
-    /// Where the log ends.
-    fn end(&self) -> f64 {
-        self.x(self.end_us)
-    }
-
-    /// Draws a line through points on the plot.
     fn line(&mut self, points: &[(f64, f64)], colour: &str, dash: &str) {
         if points.is_empty() {
             return;

@@ -350,7 +350,8 @@ fn window(folder: &Path, begins_ms: f64) -> Result<Vec<(f64, f64)>, ReproduceErr
         let path = entry.map_err(ReproduceError::unusable)?.path();
         let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
         for trace in read_file_traces(&path, options).map_err(ReproduceError::unusable)? {
-            window.extend(trace.congestion_windows());
+            let samples = trace.samples().iter();
+            window.extend(samples.filter_map(|it| Some((it.time_us, it.congestion_window_bytes?))));
         }
     }
     let changes = window.into_iter();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use qlog_tools::saturating_cast::to_u64;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
@@ -43,7 +44,13 @@ impl Rasterizer {
     pub fn new() -> Result<Self, PngError> {
         let mut options = Options::default();
         let fonts = options.fontdb_mut();
-        for file in font_files(&found_fonts()) {
+        let home = std::env::home_dir().unwrap_or_default();
+        let of_home = HOME_FONT_FOLDERS.iter().map(|folder| home.join(folder));
+        let mut found = BTreeMap::new();
+        for folder in FONT_FOLDERS.iter().map(PathBuf::from).chain(of_home) {
+            find_fonts(&folder, FOLDER_DEPTH_MAX, &mut found);
+        }
+        for file in font_files(&found) {
             if let Ok(data) = fs::read(&file) {
                 fonts.load_font_data(data);
             }
@@ -57,22 +64,14 @@ impl Rasterizer {
     /// The picture. With a `scale` of 2, each unit of the SVG has two pixels.
     pub fn png(&self, svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
         let tree = self.tree(svg)?;
-        let (width, height) = (
-            f64::from(tree.size().width() * scale).ceil(),
-            f64::from(tree.size().height() * scale).ceil(),
-        );
-        let too_large = PngError::TooLarge { width, height };
-        if !(1.0..=PIXELS_MAX).contains(&(width * height)) || !(1.0..=PIXELS_MAX).contains(&width) {
-            return Err(too_large);
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the range was checked above"
-        )]
-        let Some(mut picture) = Pixmap::new(width as u32, height as u32) else {
-            return Err(too_large);
-        };
+        let [width, height] =
+            [tree.size().width(), tree.size().height()].map(|it| f64::from(it * scale).ceil());
+        let is_fit = [width, width * height].iter().all(|it| (1.0..=PIXELS_MAX).contains(it));
+        let [across, down] = [width, height].map(|it| u32::try_from(to_u64(it)).ok());
+        let size = across.zip(down).filter(|_| is_fit);
+        let mut picture = size
+            .and_then(|(across, down)| Pixmap::new(across, down))
+            .ok_or(PngError::TooLarge(width, height))?;
         resvg::render(&tree, Transform::from_scale(scale, scale), &mut picture.as_mut());
         picture.encode_png().map_err(|cause| PngError::Encoding(cause.to_string()))
     }
@@ -87,17 +86,7 @@ impl Rasterizer {
     }
 }
 
-/// The fonts of the system by file name.
-fn found_fonts() -> BTreeMap<String, PathBuf> {
-    let home = std::env::home_dir().unwrap_or_default();
-    let of_home = HOME_FONT_FOLDERS.iter().map(|folder| home.join(folder));
-    let mut found = BTreeMap::new();
-    for folder in FONT_FOLDERS.iter().map(PathBuf::from).chain(of_home) {
-        find_fonts(&folder, FOLDER_DEPTH_MAX, &mut found);
-    }
-    found
-}
-
+/// Adds the fonts in a folder, by file name.
 fn find_fonts(folder: &Path, depth: u32, found: &mut BTreeMap<String, PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {

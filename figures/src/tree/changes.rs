@@ -30,7 +30,6 @@ pub fn in_words(
     said.map(|(verb, elements)| format!("{verb}: {}", listed(&elements, names))).collect()
 }
 
-/// The elements with this `change`.
 fn elements(changes: &[(TreeChange, Element)], change: TreeChange) -> Vec<Element> {
     changes.iter().filter(|it| it.0 == change).map(|it| it.1).collect()
 }

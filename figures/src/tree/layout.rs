@@ -33,7 +33,6 @@ pub(super) struct Laid<'a> {
     pub(super) node: Option<&'a SnapshotNode>,
     /// How many it stands for.
     pub(super) hidden: usize,
-    /// Left side of its box.
     pub(super) box_left: f64,
     pub(super) width: f64,
     pub(super) height: f64,
@@ -63,7 +62,7 @@ pub(super) struct Line<'a> {
     height: f64,
 }
 
-impl Laid<'_> {
+impl<'a> Laid<'a> {
     /// Whether it or a node below it gets a share.
     pub(super) fn is_served(&self) -> bool {
         self.node.is_some_and(|it| it.share > 0.0)
@@ -73,9 +72,7 @@ impl Laid<'_> {
     pub(super) fn is_ranked(&self) -> bool {
         self.has_order || self.bands.iter().any(|it| it.lines.len() > 1)
     }
-}
 
-impl<'a> Laid<'a> {
     /// The line of all its children, if there is only one.
     pub(super) fn only_line(&self) -> Option<&Line<'a>> {
         self.bands.first()?.lines.first()

@@ -55,7 +55,9 @@ impl Anonymiser {
             }
             ("data", Value::String(_)) => *value = json!(""),
             (key, Value::String(text))
-                if is_listed(IDENTIFIER_KEYS, key) && is_identifier(text) =>
+                if is_listed(IDENTIFIER_KEYS, key)
+                    && text.len() >= 8
+                    && text.chars().all(|it| it.is_ascii_hexdigit() || matches!(it, 'x' | ':')) =>
             {
                 let id = self.identifier(text);
                 *value = json!(id);
@@ -94,10 +96,6 @@ impl Anonymiser {
 
 pub(super) fn is_listed(words: &str, word: &str) -> bool {
     words.split(' ').any(|it| it == word)
-}
-
-fn is_identifier(text: &str) -> bool {
-    text.len() >= 8 && text.chars().all(|it| it.is_ascii_hexdigit() || matches!(it, 'x' | ':'))
 }
 
 fn number(known: &mut BTreeMap<String, usize>, text: &str) -> usize {

@@ -7,16 +7,7 @@ use super::anonymise::is_listed;
 use crate::reader::moment::rfc_3339;
 use crate::reader::raw::Facts;
 
-/// The first record.
 pub(super) fn header(target: Target, facts: &Facts) -> Value {
-    let mut header = bare_header(target, facts);
-    if let Some(version) = &facts.said.stack.version {
-        header["trace"]["code_version"] = json!(version);
-    }
-    header
-}
-
-fn bare_header(target: Target, facts: &Facts) -> Value {
     let mut vantage = Map::from_iter([("type".to_owned(), json!(facts.vantage.name()))]);
     if let Some(name) = &facts.said.stack.name {
         vantage.insert("name".to_owned(), json!(name));
@@ -26,8 +17,8 @@ fn bare_header(target: Target, facts: &Facts) -> Value {
         let key = if target == Target::V03 { "ODCID" } else { "group_id" };
         common.insert(key.to_owned(), json!(id));
     }
-    let title = facts.said.title.clone().unwrap_or_else(|| "converted".to_owned());
-    match target {
+    let title = facts.said.title.as_deref().unwrap_or("converted");
+    let mut header = match target {
         Target::Current => {
             let mut reference = json!({"clock_type": "monotonic", "epoch": "unknown"});
             let logged = facts.said.start.clone().filter(|start| start.contains('T'));
@@ -61,7 +52,11 @@ fn bare_header(target: Target, facts: &Facts) -> Value {
                 "trace": {"title": title, "vantage_point": vantage, "common_fields": common},
             })
         }
+    };
+    if let Some(version) = &facts.said.stack.version {
+        header["trace"]["code_version"] = json!(version);
     }
+    header
 }
 
 /// An event of any generation in the target's terms. Unknown events stay unchanged.

@@ -226,7 +226,7 @@ const SINCE_1970: &str = r#"{"qlog_format":"JSON","qlog_version":"0.3","traces":
 "vantage_point":{"name":"aioquic","type":"server"}}]}"#;
 
 fn converted_log(log: &str, conversion: Conversion) -> (Value, Vec<String>) {
-    let ending = Ending::survey("a", log.as_bytes(), 0).unwrap();
+    let ending = facts_at_end("a", log.as_bytes(), 0).unwrap();
     let mut output = Vec::new();
     convert("a", log.as_bytes(), &mut output, &Conversion { ending, ..conversion }).unwrap();
     let text = String::from_utf8(output).unwrap();

@@ -28,7 +28,6 @@ pub(super) struct Atoms {
     pub(super) by_offset: Vec<Atom>,
     /// The indices into `by_offset` in order of first sending.
     pub(super) order: Vec<u32>,
-    /// Whether that order is known, not estimated.
     pub(super) is_exact: bool,
 }
 
@@ -105,7 +104,6 @@ fn known_order(
     Some((atoms, keys))
 }
 
-/// The packets of the frames.
 struct Packets<'a> {
     /// The number of each frame's packet, or the frame's index if the packet has no number.
     numbers: Vec<u64>,
@@ -126,7 +124,6 @@ impl<'a> Packets<'a> {
         Self { numbers, distinct, received: arrivals.received }
     }
 
-    /// The number of the packet in which a part arrived.
     fn number(&self, part: &Atom) -> u64 {
         self.numbers[part.frame as usize]
     }

@@ -26,21 +26,16 @@ const RESPONSE_BYTES_MAX: u64 = 1 << 40;
 /// The assumed number of parts of a HAR file's response, of at least 1000 bytes each.
 const PARTS_MAX: u64 = 100;
 
-/// More than [`REQUESTS_MAX`] requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("more than {REQUESTS_MAX} requests: no page load has that many")]
-pub struct TooManyRequests;
-
 /// One trace for each HTTP/3 or HTTP/2 connection in `json`, or an empty trace if there is none. `None` if it
-/// is neither a HAR file nor a DevTools log.
-pub fn read(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, TooManyRequests> {
+/// is neither a HAR file nor a DevTools log. An error says that it has more than [`REQUESTS_MAX`] requests.
+pub fn read(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, String> {
     let is_list = json.trim_ascii_start().starts_with(b"[");
     let format = FORMATS[usize::from(is_list)];
     let capture = if is_list { read_devtools(json) } else { read_har(json) };
     let Ok(Capture { loads, .. }) = capture else { return Ok(None) };
     let fetches: Vec<&Fetch> = loads.iter().flat_map(|it| &it.fetches).collect();
     if fetches.len() > REQUESTS_MAX {
-        return Err(TooManyRequests);
+        return Err(format!("more than {REQUESTS_MAX} requests: no page load has that many"));
     }
     let mut connections: BTreeMap<&str, Vec<Exchange<'_>>> = BTreeMap::new();
     for exchange in fetches.into_iter().filter_map(exchange) {
@@ -50,11 +45,8 @@ pub fn read(file: &str, json: &[u8]) -> Result<Option<Vec<Trace>>, TooManyReques
         let nothing = Trace { file: file.to_owned(), ..trace(file, format, "", Vec::new()) };
         return Ok(Some(vec![nothing]));
     }
-    let mut traces = Vec::with_capacity(connections.len());
-    for (connection, exchanges) in connections {
-        traces.push(trace(file, format, connection, exchanges));
-    }
-    Ok(Some(traces))
+    let traces = connections.into_iter().map(|(id, exchanges)| trace(file, format, id, exchanges));
+    Ok(Some(traces.collect()))
 }
 
 /// A response over a shared connection.
@@ -66,7 +58,10 @@ struct Exchange<'a> {
 }
 
 fn exchange(fetch: &Fetch) -> Option<Exchange<'_>> {
-    if fetch.connection.is_empty() || !is_multiplexed(&fetch.protocol) {
+    // Others do not share a connection.
+    let protocol = fetch.protocol.to_ascii_lowercase();
+    let is_shared = ["h3", "h2", "http/2", "http/3"].iter().any(|it| protocol.starts_with(it));
+    if fetch.connection.is_empty() || !is_shared {
         return None;
     }
     let sent_us = us(fetch.sent_ms?);
@@ -85,14 +80,11 @@ fn evenly(fetch: &Fetch, sent_us: u64) -> Vec<(u64, u64)> {
     let receive_us = us(fetch.receive_ms.unwrap_or_default());
     let bytes = fetch.bytes.min(RESPONSE_BYTES_MAX);
     let count = PARTS_MAX.min(bytes / 1000 + 1);
-    let mut parts = Vec::new();
-    for place in 0..count {
+    let parts = (0..count).map(|place| {
         let part_bytes = bytes * (place + 1) / count - bytes * place / count;
-        if part_bytes > 0 {
-            parts.push((first_us + receive_us * place / count, part_bytes));
-        }
-    }
-    parts
+        (first_us + receive_us * place / count, part_bytes)
+    });
+    parts.filter(|(_, bytes)| *bytes > 0).collect()
 }
 
 fn trace(file: &str, format: &str, connection: &str, mut exchanges: Vec<Exchange<'_>>) -> Trace {
@@ -153,12 +145,6 @@ fn signals(exchange: &Exchange<'_>, element: u64) -> Vec<PrioritySignal> {
         }
     }
     signals
-}
-
-/// Whether responses of this protocol share a connection.
-fn is_multiplexed(protocol: &str) -> bool {
-    let protocol = protocol.to_ascii_lowercase();
-    ["h3", "h2", "http/2", "http/3"].iter().any(|it| protocol.starts_with(it))
 }
 
 /// Milliseconds as whole microseconds; 0 for anything that is not a time.
@@ -289,6 +275,8 @@ mod tests {
         let of = |count| (0..count).map(event).collect::<Vec<_>>().join(",");
         let devtools = |count| read("x", format!("[{}]", of(count)).as_bytes());
         assert!(devtools(REQUESTS_MAX).is_ok());
-        assert_eq!(devtools(REQUESTS_MAX + 1).unwrap_err(), TooManyRequests);
+        assert!(
+            devtools(REQUESTS_MAX + 1).is_err_and(|it| it.starts_with("more than 10000 requests"))
+        );
     }
 }

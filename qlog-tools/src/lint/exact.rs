@@ -31,13 +31,12 @@ pub(super) fn story(trace: &Trace, client: Option<&Trace>, scheme: Option<&str>)
 
 /// The schemes in the log, in the order in which they took over.
 pub(super) fn named(trace: &Trace) -> Vec<&str> {
-    let mut schemes = Vec::new();
-    for call in trace.scheduler_calls() {
-        if let Ok(Call::Start { scheme, .. }) = &call.call {
-            schemes.push(&**scheme);
-        }
-    }
-    schemes
+    let calls = trace.scheduler_calls().iter();
+    let starts = calls.filter_map(|it| match &it.call {
+        Ok(Call::Start { scheme, .. }) => Some(&**scheme),
+        _ => None,
+    });
+    starts.collect()
 }
 
 /// The calls as events. Bytes that were sent without asking the scheduler first fill up a packet that the window had cut

@@ -69,12 +69,9 @@ pub(super) fn lacking(story: &Story, scheme: &Scheme) -> Option<String> {
     }
     let kinds = kinds(story);
     let is_signalled = story.is_all_signalled();
-    let mut pairs = Vec::new();
-    for one in &kinds {
-        for other in &kinds {
-            pairs.push([*one, *other].map(|kind| Resource { kind, ..Resource::default() }));
-        }
-    }
+    let pairs = kinds.iter().flat_map(|one| kinds.iter().map(move |other| [*one, *other]));
+    let pairs = pairs.map(|kinds| kinds.map(|kind| Resource { kind, ..Resource::default() }));
+    let pairs: Vec<[Resource; 2]> = pairs.collect();
     let mut lacks: Vec<&str> = Unknown::all()
         .filter(|unknown| pairs.iter().any(|pair| unknown.matters(*pair, scheme, is_signalled)))
         .map(Unknown::name)
@@ -97,12 +94,11 @@ fn kinds(story: &Story) -> Vec<Kind> {
     if !story.has_kinds {
         return Kind::ALL.to_vec();
     }
-    let mut opened = Vec::new();
-    for event in &story.events {
-        if let Some(Call::Open(_, resource)) = event.what.call() {
-            opened.push(resource.kind);
-        }
-    }
+    let opened = story.events.iter().filter_map(|it| match it.what.call()? {
+        Call::Open(_, resource) => Some(resource.kind),
+        _ => None,
+    });
+    let opened: Vec<Kind> = opened.collect();
     Kind::ALL.into_iter().filter(|kind| opened.contains(kind)).collect()
 }
 
@@ -117,13 +113,10 @@ fn order(scheme: &Scheme, pair: [Resource; 2], is_signalled: bool) -> Vec<Option
         }
         scheduler.set_ready(stream, true);
     }
-    let mut picks = Vec::with_capacity(PACKETS);
-    for _ in 0..PACKETS {
-        let picked = scheduler.pick();
-        if let Some(stream) = picked {
-            scheduler.sent(stream, PACKET_BYTES);
-        }
-        picks.push(picked);
-    }
-    picks
+    let picks = (0..PACKETS).map(|_| {
+        let stream = scheduler.pick()?;
+        scheduler.sent(stream, PACKET_BYTES);
+        Some(stream)
+    });
+    picks.collect()
 }

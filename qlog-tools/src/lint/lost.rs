@@ -2,7 +2,6 @@
 
 use crate::trace::{Trace, Vantage};
 
-/// Packets that did not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Loss {
     /// When the last packet before them arrived.
@@ -26,22 +25,12 @@ pub(super) fn account(losses: &mut [Loss], mut hole_bytes: u64) {
     }
 }
 
-/// A gap in the packet numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Gap {
-    /// The number of the first packet after it.
-    pub(super) before: u64,
-    /// The most bytes that fit into the missing packets.
-    pub(super) bytes: u64,
-}
-
-/// The gaps in order; empty for a server's log, which records what it sent.
-pub(super) fn gaps(trace: &Trace) -> Vec<Gap> {
-    if trace.vantage == Vantage::Server {
-        return Vec::new();
-    }
-    let packet_bytes = trace.arrivals.iter().map(|it| it.0.bytes).max().unwrap_or_default();
-    let gaps = trace.packets.iter().flat_map(|it| it.received.gaps());
-    gaps.map(|(before, packets)| Gap { before, bytes: packets.saturating_mul(packet_bytes) })
-        .collect()
+/// The gaps in order: the number of the first packet after each, and the most bytes that fit into the missing packets.
+/// Empty for a server's log, which records what it sent.
+pub(super) fn gaps(trace: &Trace) -> impl Iterator<Item = (u64, u64)> {
+    let packets = trace.packets.iter().filter(|_| trace.vantage != Vantage::Server);
+    packets.flat_map(|packets| {
+        let most = trace.arrivals.iter().map(|it| it.0.bytes).max().unwrap_or_default();
+        packets.received.gaps().map(move |(next, missing)| (next, missing.saturating_mul(most)))
+    })
 }

@@ -15,6 +15,7 @@ mod story;
 mod written;
 
 use schedulers::Scheme;
+use serde::Serialize;
 
 use crate::limits::VIOLATIONS;
 use crate::trace::Trace;
@@ -78,7 +79,7 @@ impl Lint {
 }
 
 /// A packet that should not have been sent at that moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
     /// When it was sent, on the log's clock.
     pub time_us: u64,
@@ -87,6 +88,7 @@ pub struct Violation {
     /// The stream whose bytes should have been sent.
     pub expected_stream: u64,
     /// Its bytes.
+    #[serde(skip)]
     pub bytes: u64,
     /// The violated rule, with the values.
     pub rule: String,
@@ -133,7 +135,9 @@ fn judge(story: &Story, rules: &Rules<'_>, named: &[&str], allowance: Allowance)
     };
     let basis = match rules {
         Rules::Named => {
-            format!("{}, which the log names, and {}", names(named), story.basis)
+            let mut names = named.to_vec();
+            names.dedup();
+            format!("{}, which the log names, and {}", names.join(", then "), story.basis)
         }
         _ => story.basis.clone(),
     };
@@ -141,13 +145,6 @@ fn judge(story: &Story, rules: &Rules<'_>, named: &[&str], allowance: Allowance)
         Ok(lint) => Lint { basis, ..lint },
         Err(lacks) => Lint { cannot_judge: Some(lacks), basis, ..Lint::default() },
     }
-}
-
-/// The schemes in order, without consecutive duplicates.
-fn names(schemes: &[&str]) -> String {
-    let mut names = schemes.to_vec();
-    names.dedup();
-    names.join(", then ")
 }
 
 #[cfg(test)]

@@ -61,20 +61,21 @@ pub(super) fn story(
             body_bytes: transfer.body_bytes,
             ..Resource::default()
         };
-        let asked_us = transfer.requested_us.min(sent.first_us());
+        let first_us = sent.first().map_or(u64::MAX, |it| it.time_us);
+        let asked_us = transfer.requested_us.min(first_us);
         let what = What::of(&Call::Open(stream, resource));
         events.push((0, Event { time_us: asked_us, what }));
-        let idle_us = last_idle_us(&idle, asked_us, sent.first_us(), gap_us).unwrap_or_default();
-        let ready_us = asked_us.saturating_add(grace_us).max(idle_us).min(sent.first_us());
+        let idle_us = last_idle_us(&idle, asked_us, first_us, gap_us).unwrap_or_default();
+        let ready_us = asked_us.saturating_add(grace_us).max(idle_us).min(first_us);
         let written = trace.written.as_ref().and_then(|it| it.get(&transfer.stream));
         let ready_us =
             written.and_then(|it| it.first()).map_or(ready_us, |first| first.0.max(idle_us));
-        let inferred = sent.events(stream, ready_us.min(sent.first_us()), rtt_us.max(grace_us));
+        let inferred = events_of(&sent, stream, ready_us.min(first_us), rtt_us.max(grace_us));
         events.extend(match written {
             Some(written) => while_written(stream, inferred, written),
             None => inferred,
         });
-        events.extend(sent.doubts(stream, &losses, gap_us));
+        events.extend(doubts(&sent, stream, &losses, gap_us));
     }
     events.extend(header_signals(trace, client).into_iter().map(|event| (0, event)));
     events.sort_by_key(|(place, event)| (event.time_us, *place, event.what.rank()));
@@ -118,10 +119,7 @@ fn has_kinds(trace: &Trace, sendings: &BTreeMap<u64, Sending>) -> bool {
 }
 
 /// The first transmissions of one stream, in order.
-#[derive(Debug, Default)]
-struct Sending {
-    packets: Vec<Sent>,
-}
+type Sending = Vec<Sent>;
 
 #[derive(Debug, Clone, Copy)]
 struct Sent {
@@ -135,64 +133,63 @@ struct Sent {
     place: u64,
 }
 
-impl Sending {
-    fn first_us(&self) -> u64 {
-        self.packets.first().map_or(u64::MAX, |packet| packet.time_us)
+/// The stream's packets, and its ready times from `ready_us` on, up to a pause longer than `lapse_us`. Each has a rank
+/// among events of the same time: twice the packet's rank, plus one for an event after the packet.
+fn events_of(
+    packets: &[Sent],
+    stream: StreamId,
+    ready_us: u64,
+    lapse_us: u64,
+) -> Vec<(u64, Event)> {
+    let mut events = vec![(0, Event::ready(stream, ready_us, true))];
+    let (mut sum, mut before_us, mut before) = (0_u64, ready_us, 0);
+    for sent in packets {
+        if sum >= BEGUN_BYTES && sent.time_us.saturating_sub(before_us) > lapse_us {
+            events.push((before + 1, Event::ready(stream, before_us, false)));
+            events.push((0, Event::ready(stream, sent.time_us, true)));
+        }
+        let what = if sent.fills_up {
+            What::ToppedUp(stream, sent.bytes)
+        } else {
+            What::Sent(stream, sent.bytes)
+        };
+        events.push((2 * sent.place, Event { time_us: sent.time_us, what }));
+        sum = sum.saturating_add(sent.bytes);
+        if sent.runs_dry && sum >= BEGUN_BYTES {
+            let what = What::Doubtful(stream);
+            events.push((2 * sent.place + 1, Event { time_us: sent.time_us, what }));
+        }
+        (before_us, before) = (sent.time_us, 2 * sent.place);
     }
+    events.push((before + 1, Event { time_us: before_us, what: What::Closed(stream) }));
+    events
+}
 
-    /// The stream's packets, and its ready times from `ready_us` on, up to a pause longer than `lapse_us`. Each has a rank
-    /// among events of the same time: twice the packet's rank, plus one for an event after the packet.
-    fn events(&self, stream: StreamId, ready_us: u64, lapse_us: u64) -> Vec<(u64, Event)> {
-        let mut events = vec![(0, Event::ready(stream, ready_us, true))];
-        let (mut sum, mut before_us, mut before) = (0_u64, ready_us, 0);
-        for sent in &self.packets {
-            if sum >= BEGUN_BYTES && sent.time_us.saturating_sub(before_us) > lapse_us {
-                events.push((before + 1, Event::ready(stream, before_us, false)));
-                events.push((0, Event::ready(stream, sent.time_us, true)));
+/// The losses from which on its rest may have been in lost packets: no more remained than was lost since it last sent,
+/// and the rest arrived within `soon_us` of the loss, like a retransmission.
+fn doubts(packets: &[Sent], stream: StreamId, losses: &[Loss], soon_us: u64) -> Vec<(u64, Event)> {
+    let all = packets.iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
+    let (mut left, mut before) = (all, 0);
+    let mut doubts = Vec::new();
+    for sent in packets {
+        let since = losses.partition_point(|it| it.after < before);
+        let until = losses.partition_point(|it| it.after < sent.place);
+        let mut lost = 0_u64;
+        for loss in &losses[since..until] {
+            if all - left < BEGUN_BYTES || sent.time_us.saturating_sub(loss.time_us) > soon_us {
+                continue;
             }
-            let what = if sent.fills_up {
-                What::ToppedUp(stream, sent.bytes)
-            } else {
-                What::Sent(stream, sent.bytes)
-            };
-            events.push((2 * sent.place, Event { time_us: sent.time_us, what }));
-            sum = sum.saturating_add(sent.bytes);
-            if sent.runs_dry && sum >= BEGUN_BYTES {
+            lost = lost.saturating_add(loss.bytes);
+            if lost >= left {
                 let what = What::Doubtful(stream);
-                events.push((2 * sent.place + 1, Event { time_us: sent.time_us, what }));
+                doubts.push((2 * loss.after + 1, Event { time_us: loss.time_us, what }));
+                break;
             }
-            (before_us, before) = (sent.time_us, 2 * sent.place);
         }
-        events.push((before + 1, Event { time_us: before_us, what: What::Closed(stream) }));
-        events
+        left = left.saturating_sub(sent.bytes);
+        before = sent.place;
     }
-
-    /// The losses from which on its rest may have been in lost packets: no more remained than was lost since it last sent,
-    /// and the rest arrived within `soon_us` of the loss, like a retransmission.
-    fn doubts(&self, stream: StreamId, losses: &[Loss], soon_us: u64) -> Vec<(u64, Event)> {
-        let all = self.packets.iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
-        let (mut left, mut before) = (all, 0);
-        let mut doubts = Vec::new();
-        for sent in &self.packets {
-            let since = losses.partition_point(|it| it.after < before);
-            let until = losses.partition_point(|it| it.after < sent.place);
-            let mut lost = 0_u64;
-            for loss in &losses[since..until] {
-                if all - left < BEGUN_BYTES || sent.time_us.saturating_sub(loss.time_us) > soon_us {
-                    continue;
-                }
-                lost = lost.saturating_add(loss.bytes);
-                if lost >= left {
-                    let what = What::Doubtful(stream);
-                    doubts.push((2 * loss.after + 1, Event { time_us: loss.time_us, what }));
-                    break;
-                }
-            }
-            left = left.saturating_sub(sent.bytes);
-            before = sent.place;
-        }
-        doubts
-    }
+    doubts
 }
 
 /// The first transmissions of each response. In a client's log, packets are put in the order of sending by their numbers;
@@ -205,19 +202,19 @@ fn sendings(trace: &Trace) -> Result<(BTreeMap<u64, Sending>, Vec<Loss>), String
     for transfer in &trace.timeline.transfers {
         sendings.entry(transfer.stream).or_default();
     }
-    let mut gaps = gaps(trace).into_iter().peekable();
+    let mut gaps = gaps(trace).peekable();
     let mut lost: Vec<Loss> = Vec::new();
     let (mut now_us, mut place, mut last_packet, mut last_stream) = (0, 0, None, None);
     for (frame, packet) in in_order_of_sending(trace)? {
-        while let Some(gap) = gaps.next_if(|gap| Some(gap.before) <= packet) {
-            lost.push(Loss { time_us: now_us, after: place, bytes: gap.bytes });
+        while let Some((_, bytes)) = gaps.next_if(|gap| Some(gap.0) <= packet) {
+            lost.push(Loss { time_us: now_us, after: place, bytes });
         }
         now_us = now_us.max(frame.time_us);
         let Some(sending) = sendings.get_mut(&frame.stream) else { continue };
         let farthest = farthest.entry(frame.stream).or_default();
         let end = frame.offset.saturating_add(frame.bytes);
         if end > *farthest {
-            let since = sending.packets.last().map_or(0, |it| it.place);
+            let since = sending.last().map_or(0, |it| it.place);
             let from = lost.partition_point(|it| it.after < since);
             account(&mut lost[from..], frame.offset.saturating_sub(*farthest));
             place += 1;
@@ -225,18 +222,18 @@ fn sendings(trace: &Trace) -> Result<(BTreeMap<u64, Sending>, Vec<Loss>), String
             let fills_up = packet.is_some() && packet == last_packet;
             last_packet = packet;
             let bytes = end - *farthest;
-            sending.packets.push(Sent { time_us: now_us, bytes, fills_up, runs_dry: false, place });
+            sending.push(Sent { time_us: now_us, bytes, fills_up, runs_dry: false, place });
             *farthest = end;
             if let Some(first) = last_stream.replace(frame.stream)
                 && fills_up
                 && first != frame.stream
-                && let Some(sent) = sendings.get_mut(&first).and_then(|it| it.packets.last_mut())
+                && let Some(sent) = sendings.get_mut(&first).and_then(|it| it.last_mut())
             {
                 sent.runs_dry = true;
             }
         }
     }
-    sendings.retain(|_, sending| !sending.packets.is_empty());
+    sendings.retain(|_, sending| !sending.is_empty());
     Ok((sendings, lost))
 }
 
@@ -267,8 +264,7 @@ fn in_order_of_sending(trace: &Trace) -> Result<Frames<'_>, String> {
 
 /// The intervals longer than `gap_us` in which nothing was sent.
 fn idle(sendings: &BTreeMap<u64, Sending>, gap_us: u64) -> Vec<(u64, u64)> {
-    let mut times: Vec<u64> =
-        sendings.values().flat_map(|it| &it.packets).map(|packet| packet.time_us).collect();
+    let mut times: Vec<u64> = sendings.values().flatten().map(|packet| packet.time_us).collect();
     times.sort_unstable();
     times
         .windows(2)

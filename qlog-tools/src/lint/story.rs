@@ -19,7 +19,6 @@ pub(super) struct Story {
     pub(super) has_kinds: bool,
 }
 
-/// Something that matters for the order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Event {
     /// On the log's clock.
@@ -48,7 +47,6 @@ pub(super) enum What {
     Sent(StreamId, u64),
     /// The stream can send, or cannot.
     Ready(StreamId, bool),
-    /// The stream ends.
     Closed(StreamId),
     /// Any other scheduler call.
     Call(Box<Call>),
@@ -60,7 +58,6 @@ pub(super) enum What {
 }
 
 impl What {
-    /// A scheduler call.
     pub(super) fn of(call: &Call) -> Self {
         match *call {
             Call::Sent(stream, bytes) => Self::Sent(stream, bytes),
@@ -98,7 +95,6 @@ impl Story {
         calls.all(|call| !matches!(call, Call::Open(it, _) if !signalled.contains(&it.0)))
     }
 
-    /// Whether there are any signals in RFC 9218's terms.
     pub(super) fn has_signals(&self) -> bool {
         self.events.iter().any(|event| event.signalled().is_some())
     }

@@ -4,17 +4,6 @@ use schedulers::StreamId;
 
 use super::story::{Event, What};
 
-/// An event of one stream.
-enum Step {
-    /// The application has written the stream up to here.
-    Written(u64),
-    /// This many more bytes were sent.
-    Sent(u64),
-    /// It is inferred to be ready, or not.
-    Ready(bool),
-    Other,
-}
-
 /// The stream's events, ready only while it has written but unsent bytes. `written` has the time and the end offset of
 /// each write; `events` are the inferred ones, each with its rank among events of the same time.
 pub(super) fn while_written(
@@ -28,25 +17,24 @@ pub(super) fn while_written(
     let mut state = State::default();
     for (place, event) in events {
         while let Some((time_us, end)) = writes.next_if(|write| write.0 <= event.time_us) {
-            if let Some(ready) = state.take(&Step::Written(end)) {
-                // Before the packets of that time.
-                kept.push((0, Event::ready(stream, time_us, ready)));
-            }
+            state.written_bytes = state.written_bytes.max(end);
+            // Before the packets of that time.
+            kept.extend(state.change().map(|ready| (0, Event::ready(stream, time_us, ready))));
         }
-        let step = match event.what {
-            What::Ready(_, ready) => Step::Ready(ready),
-            What::Sent(_, bytes) | What::ToppedUp(_, bytes) => Step::Sent(bytes),
-            _ => Step::Other,
-        };
-        let time_us = event.time_us;
-        if !matches!(step, Step::Ready(_)) {
+        let (time_us, mut after) = (event.time_us, place);
+        match event.what {
+            What::Ready(_, ready) => state.is_inferred = ready,
+            What::Sent(_, bytes) | What::ToppedUp(_, bytes) => {
+                state.sent_bytes = state.sent_bytes.saturating_add(bytes);
+                // Events after a packet follow it.
+                after += 1;
+            }
+            _ => {}
+        }
+        if !matches!(event.what, What::Ready(..)) {
             kept.push((place, event));
         }
-        if let Some(ready) = state.take(&step) {
-            // Events after a packet follow it.
-            let after = if matches!(step, Step::Sent(_)) { place + 1 } else { place };
-            kept.push((after, Event::ready(stream, time_us, ready)));
-        }
+        kept.extend(state.change().map(|ready| (after, Event::ready(stream, time_us, ready))));
     }
     kept
 }
@@ -61,13 +49,7 @@ struct State {
 
 impl State {
     /// Whether it is ready now, if that has changed.
-    fn take(&mut self, step: &Step) -> Option<bool> {
-        match *step {
-            Step::Written(end) => self.written_bytes = self.written_bytes.max(end),
-            Step::Sent(bytes) => self.sent_bytes = self.sent_bytes.saturating_add(bytes),
-            Step::Ready(is_inferred) => self.is_inferred = is_inferred,
-            Step::Other => {}
-        }
+    fn change(&mut self) -> Option<bool> {
         let is_ready = self.is_inferred && self.written_bytes > self.sent_bytes;
         let is_new = is_ready != std::mem::replace(&mut self.is_ready, is_ready);
         is_new.then_some(is_ready)

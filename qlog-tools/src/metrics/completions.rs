@@ -20,7 +20,7 @@ pub struct Completion {
     /// When it was complete.
     pub complete_us: u64,
     /// The sum over its body bytes of the time when each became readable.
-    progressive_byte_us: u128,
+    pub(super) progressive_byte_us: u128,
 }
 
 /// Why a set of resources has no metrics.
@@ -79,14 +79,12 @@ impl Completions {
     ) -> Result<Self, Unmeasured> {
         let start_us = trace.timeline.start_us().ok_or(Unmeasured::EmptySet)?;
         let unfinished: BTreeSet<u64> = trace.unfinished_pushes().map(|it| it.stream).collect();
-        let mut resources = Vec::new();
-        for transfer in &trace.timeline.transfers {
-            if belongs(transfer) && !unfinished.contains(&transfer.stream) {
-                let stream = trace.stream(transfer.stream);
-                resources.push(Completion::streamed(transfer, stream, start_us)?);
-            }
-        }
-        Self::from_resources(resources)
+        let transfers = trace.timeline.transfers.iter();
+        let resources: Result<Vec<Completion>, Unmeasured> = transfers
+            .filter(|it| belongs(it) && !unfinished.contains(&it.stream))
+            .map(|it| Completion::streamed(it, trace.stream(it.stream), start_us))
+            .collect();
+        Self::from_resources(resources?)
     }
 
     /// The same over finished ones, with the list of unfinished ones, pushes or not. If none finished, the reason of the
@@ -126,14 +124,8 @@ impl Completions {
         self.mean_ms_by_bytes(|it| it.complete_us)
     }
 
-    /// The mean of a time over all body bytes, in milliseconds.
     pub(super) fn mean_ms_by_bytes(&self, time_us: fn(&Completion) -> u64) -> f64 {
         self.per_byte_ms(|it| u128::from(it.bytes) * u128::from(time_us(it)))
-    }
-
-    /// The mean over all body bytes of the time when each became readable, in milliseconds.
-    pub(super) fn progressive_mean_ms(&self) -> f64 {
-        self.per_byte_ms(|it| it.progressive_byte_us)
     }
 
     /// The mean time to completion, in milliseconds.
@@ -148,7 +140,7 @@ impl Completions {
         last_us.unwrap_or_default() as f64 / 1000.0
     }
 
-    fn per_byte_ms(&self, byte_us: impl Fn(&Completion) -> u128) -> f64 {
+    pub(super) fn per_byte_ms(&self, byte_us: impl Fn(&Completion) -> u128) -> f64 {
         let sum: u128 = self.resources.iter().map(byte_us).sum();
         sum as f64 / self.bytes as f64 / 1000.0
     }

@@ -41,7 +41,6 @@ struct Sent {
 }
 
 impl Acknowledged {
-    /// A packet was sent.
     pub(super) fn sent(&mut self, space: Space, number: u64) {
         let sent = self.sent.entry(space).or_default();
         sent.has_gaps |= sent.next.is_some_and(|next| next != number);
@@ -78,7 +77,9 @@ impl Acknowledged {
         if ranges.iter().any(|(first, end)| first == end) {
             self.ends = Ends::Last;
             self.without_ends.clear();
-        } else if ranges.iter().any(|(_, end)| Some(*end) == sent || begins_after(ranges, *end)) {
+        } else if ranges.iter().any(|(_, end)| {
+            Some(*end) == sent || ranges.iter().any(|it| end.checked_add(1) == Some(it.0))
+        }) {
             self.ends = Ends::NumberAfter;
             self.with_ends.clear();
         }
@@ -90,7 +91,6 @@ impl Acknowledged {
         self.ends == Ends::NumberAfter
     }
 
-    /// Whether a packet was acknowledged.
     pub(super) fn has(&self, space: Space, number: u64) -> bool {
         let numbers = if self.are_beyond() { &self.without_ends } else { &self.with_ends };
         numbers.get(&space).is_some_and(|it| it.has(number))
@@ -156,11 +156,6 @@ impl Collector {
             *place -= removed_before.get(*place as usize).copied().unwrap_or_default();
         }
     }
-}
-
-/// Whether one of `ranges` begins with the number after `end`.
-fn begins_after(ranges: &[(u64, u64)], end: u64) -> bool {
-    ranges.iter().any(|it| end.checked_add(1) == Some(it.0))
 }
 
 /// Adds `ranges` to `known`; returns the new numbers.

@@ -59,14 +59,12 @@ impl Collector {
             trace.packets.get_or_insert_default().acknowledged = Some(acknowledged);
         }
         if let Some(events) = &mut trace.events {
-            if self.acknowledged.are_beyond() {
-                events.list.end_ranges_before_their_ends();
-            }
+            events.list.ends_are_beyond = self.acknowledged.are_beyond();
             // Names with too many were emptied.
             events.moments.retain(|_, times_us| !times_us.is_empty());
         }
-        trace.leave_out_all(IMPOSSIBLE_FRAMES, self.impossible_frames);
-        trace.repair_all(CUT_TEXTS, self.cut_texts);
+        trace.repair_all(IMPOSSIBLE_FRAMES, self.impossible_frames, true);
+        trace.repair_all(CUT_TEXTS, self.cut_texts, false);
         if trace.connection.is_none() {
             trace.connection = self.connection;
         }

@@ -1,6 +1,6 @@
 //! Logs of a limited size, for readers that keep everything.
 
-use super::{ReadError, ReadOptions, Unread, plain, read_traces};
+use super::{ReadError, ReadOptions, Unread, open, plain, read_traces};
 use crate::trace::Trace;
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -14,15 +14,8 @@ pub fn read_file_within(
     bytes_max: u64,
     progress: &dyn Fn(u64),
 ) -> Result<Vec<Trace>, ReadError> {
-    let file = path.display().to_string();
-    if file == "-" {
-        let input =
-            plain(io::stdin().lock()).map_err(|error| Unread::Unreadable(error).of(&file))?;
-        return within("(standard input)", input, options, bytes_max, progress);
-    }
-    let input = named_files::open(path)
-        .and_then(plain)
-        .map_err(|error| Unread::Unreadable(error).of(&file))?;
+    let (file, input) = open(path)?;
+    let input = plain(input).map_err(|error| Unread::Unreadable(error).of(&file))?;
     within(&file, input, options, bytes_max, progress)
 }
 

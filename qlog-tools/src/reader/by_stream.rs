@@ -6,20 +6,13 @@ use std::collections::BTreeMap;
 /// The most values that are moved when space runs out.
 const CHUNK: usize = 1024;
 
-/// Values by stream ID.
+#[derive(Default)]
 pub(super) struct ByStream<T> {
     places: BTreeMap<u64, u32>,
     chunks: Vec<Vec<T>>,
 }
 
-impl<T> Default for ByStream<T> {
-    fn default() -> Self {
-        Self { places: BTreeMap::new(), chunks: Vec::new() }
-    }
-}
-
 impl<T> ByStream<T> {
-    /// The number of streams.
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }

@@ -2,7 +2,6 @@
 
 use crate::saturating_cast::to_u64;
 
-/// How to read the log's times.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     /// Whether each time counts from the preceding event.
@@ -14,11 +13,10 @@ pub(super) struct Clock {
     /// Nothing has been read.
     is_fresh: bool,
     now_us: u64,
-    /// The same in ms, without rounding.
-    now_ms: f64,
+    /// The same in ms, with all digits of the log.
+    pub(super) now_ms: f64,
 }
 
-/// A correction of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClockRepair {
     /// The log's times count from an epoch.
@@ -39,10 +37,9 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// From the header's `time_format` and `time_units`.
     pub(super) fn new(time_format: Option<&str>, time_units: Option<&str>) -> Self {
         let counts_from_previous =
-            matches!(time_format, Some("relative_to_previous_event" | "delta"));
+            matches!(time_format, Some("relative_to_previous_event" | "delta" | "delta_time"));
         let unit_us = match time_units {
             Some("us" | "microseconds") => 1.0,
             Some("s" | "seconds") => 1e6,
@@ -51,18 +48,14 @@ impl Clock {
         Self { counts_from_previous, unit_us, origin: None, is_fresh: true, now_us: 0, now_ms: 0.0 }
     }
 
-    /// Draft 01's `event_fields` name the kind of times.
-    pub(super) fn count_from_previous(&mut self) {
-        self.counts_from_previous = true;
-    }
-
     /// The event's time in microseconds, and its correction, if any; `None` if the time is invalid.
     pub(super) fn normalize(&mut self, time: f64) -> Option<(u64, Option<ClockRepair>)> {
         let is_first = std::mem::take(&mut self.is_fresh);
         let is_epoch = is_first && (EPOCH_FROM..1e17).contains(&time);
         if is_epoch {
             self.origin = Some(time);
-            self.unit_us = epoch_unit_us(time);
+            // Its size tells the unit of a time since 1970: today is about 1.8e9 s.
+            self.unit_us = if time >= 1e14 { 1.0 } else { 1000.0 };
         }
         let since = match self.origin {
             Some(_) if self.counts_from_previous && !is_epoch => time,
@@ -89,11 +82,6 @@ impl Clock {
         Some((time_us, repair))
     }
 
-    /// The time of the last event in ms, with all its digits.
-    pub(super) fn now_ms(&self) -> f64 {
-        self.now_ms
-    }
-
     /// The wall clock at time 0, in ms since 1970, if the log's times count from then.
     pub(super) fn origin_ms(&self) -> Option<f64> {
         self.origin.map(|origin| origin * self.unit_us / 1000.0)
@@ -104,11 +92,6 @@ impl Clock {
         let is_as_logged = self.origin.is_none() && (self.unit_us - 1000.0).abs() < 0.5;
         if is_as_logged { time } else { (time * self.unit_us * 1000.0).round() / 1e6 }
     }
-}
-
-/// Derives the unit of a time since 1970 from its size: today is about 1.8e9 s.
-fn epoch_unit_us(time: f64) -> f64 {
-    if time >= 1e14 { 1.0 } else { 1000.0 }
 }
 
 #[cfg(test)]

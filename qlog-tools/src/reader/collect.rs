@@ -75,19 +75,9 @@ pub(super) struct Exchange {
     pub(super) role: StreamRole,
 }
 
-/// A promised request.
 pub(super) struct Promise {
     pub(super) time_us: u64,
     pub(super) request: Message,
-}
-
-/// How a packet event was handled.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Taken {
-    /// It counts.
-    Fresh,
-    /// It was a duplicate of the preceding packet event.
-    Twice,
 }
 
 impl Collector {
@@ -110,30 +100,25 @@ impl Collector {
             + self.trace.events.as_ref().map_or(0, |it| it.list.kept())
     }
 
-    /// Streams in memory.
     pub(super) fn streams(&self) -> usize {
         self.streams.len() + self.received.streams() + self.sent.streams() + self.promises.len()
     }
 
+    /// Returns whether it is new, not a duplicate of the preceding packet event.
     pub(super) fn packet(
         &mut self,
         time_us: u64,
         data: &[u8],
         direction: Direction,
-    ) -> serde_json::Result<Taken> {
+    ) -> serde_json::Result<bool> {
         let packet: Packet<'_> = body(data)?;
         let key = packet.number().map(|number| (time_us, packet.space(), number));
         let last = &mut self.last_packets[direction as usize];
         if key.is_some() && *last == key {
-            return Ok(Taken::Twice);
+            return Ok(false);
         }
         *last = key;
-        if packet.space() == Space::Initial {
-            self.initial(&packet, direction);
-        }
-        if let Some(id) = packet.retry_source() {
-            self.connection_name(id);
-        }
+        self.first_packets(&packet, direction);
         self.packet_record(time_us, &packet, direction.event());
         if direction == Direction::Sent && packet.is_probe() {
             self.timeout(time_us);
@@ -162,14 +147,14 @@ impl Collector {
             if let Some(stream) = frame.stream() {
                 self.trace.counts.frames_without_length += u64::from(frame.lacks_length());
                 self.frame(time_us, stream, packet.number(), place, direction);
-            } else if frame.is_stream() {
+            } else if frame.is("stream") {
                 self.impossible_frames += 1;
             } else if let Some(stream) = frame.stopped_stream() {
                 if !self.is_of_requests(direction.other()) {
                     self.flow(direction.other()).stop(time_us, stream);
                 }
             } else if direction == Direction::Received {
-                if keeps_acknowledgements && frame.is_ack() {
+                if keeps_acknowledgements && frame.is("ack") {
                     let ranges = frame.acknowledged();
                     let fresh = self.acknowledge(time_us, packet.space(), &ranges);
                     if self.detail >= Detail::Full && packet.space() == Space::Application {
@@ -181,7 +166,7 @@ impl Collector {
                 }
             }
         }
-        Ok(Taken::Fresh)
+        Ok(true)
     }
 
     /// An event that the figures can mark.
@@ -231,7 +216,7 @@ impl Collector {
     pub(super) fn packet_lost(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let packet: Packet<'_> = body(data)?;
         let lost = &mut self.trace.counts.packets_lost;
-        *lost = lost.saturating_add(packet.lost());
+        *lost = lost.saturating_add(packet.lost_packets.map_or(1, |it| it.0));
         self.packet_record(time_us, &packet, PacketEvent::Lost);
         Ok(())
     }
@@ -249,7 +234,6 @@ impl Collector {
         }
     }
 
-    /// The index of the last record.
     fn last_record(&self) -> u32 {
         u32::try_from(self.trace.packets().len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
@@ -339,23 +323,17 @@ impl Collector {
         self.about = moved.stream_id.map_or(About::Connection, |it| About::Stream(it.0));
         if let (Some(stream), Some("application")) = (moved.stream_id, moved.from.as_deref()) {
             self.exchange(stream.0).handed_over_us.get_or_insert(time_us);
-            if let Some(end) = moved.end().filter(|_| self.keeps_writes()) {
-                self.written(stream.0, time_us, end);
+            let keeps = self.detail >= Detail::Order && self.is_of_requests(Direction::Received);
+            if let Some(end) = moved.end().filter(|_| keeps) {
+                let all = self.trace.written.get_or_insert_default();
+                let written = all.entry(stream.0).or_default();
+                if written.last().is_none_or(|last| last.1 < end) {
+                    written.push((time_us, end));
+                    self.moments_kept += 1;
+                }
             }
         }
         Ok(())
-    }
-
-    fn keeps_writes(&self) -> bool {
-        self.detail >= Detail::Order && self.is_of_requests(Direction::Received)
-    }
-
-    fn written(&mut self, stream: u64, time_us: u64, end: u64) {
-        let written = self.trace.written.get_or_insert_default().entry(stream).or_default();
-        if written.last().is_none_or(|last| last.1 < end) {
-            written.push((time_us, end));
-            self.moments_kept += 1;
-        }
     }
 
     pub(super) fn http_frame(
@@ -367,22 +345,18 @@ impl Collector {
         let event: FrameEvent<'_> = body(data)?;
         let stream = event.stream_id.0;
         self.about = About::Stream(stream);
+        let bytes = event.bytes();
         match &*event.frame.kind.to_ascii_lowercase() {
             "data" if let Some(piece) = event.piece() => {
                 self.trace.counts.tcp_pieces += 1;
                 self.frame(time_us, piece, None, self.last_record(), direction);
             }
-            "data" => {
-                let bytes = event.bytes();
-                self.framing(stream, time_us, direction, |framing| framing.data(bytes));
-            }
+            "data" => self.framing(stream, time_us, direction, |framing| framing.data(bytes)),
             "headers" => {
-                let bytes = event.bytes();
                 self.framing(stream, time_us, direction, |framing| framing.headers(bytes));
                 self.message(stream, time_us, direction, Message::read(&event.frame.headers));
             }
             "push_promise" => {
-                let bytes = event.bytes();
                 self.framing(stream, time_us, direction, |framing| framing.headers(bytes));
                 if let Some(push_id) = event.frame.push_id {
                     let request = Message::read(&event.frame.headers);
@@ -391,7 +365,8 @@ impl Collector {
                 }
             }
             "priority_update" => {
-                if let Some((element, how, value)) = event.frame.priority_update() {
+                let value = event.frame.priority_field_value.as_deref();
+                if let Some(((element, how), value)) = event.frame.prioritized().zip(value) {
                     self.signal(time_us, element, how, value);
                 }
             }
@@ -495,7 +470,8 @@ impl Collector {
         let exchange = self.exchange(stream);
         if message.is_request {
             exchange.request.get_or_insert((time_us, direction, message));
-        } else if message.is_final_response() {
+        } else if message.status.is_some_and(|status| status >= 200) {
+            // No interim response.
             exchange.response.get_or_insert(message);
         }
     }

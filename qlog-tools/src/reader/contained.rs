@@ -9,17 +9,14 @@ use std::io::{self, BufRead};
 
 use crate::limits::{HEADER_BYTES, RECORD_BYTES};
 
-/// A piece found by the scanner.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     /// A trace's events begin. The fields of file and trace so far, as JSON objects.
     TraceBegins {
         /// The outer object.
         file: &'a [u8],
-        /// The trace's object.
         trace: &'a [u8],
     },
-    /// One event.
     Event(&'a [u8]),
     /// An event longer than the limit, skipped.
     TooLong,
@@ -27,12 +24,10 @@ pub(super) enum Piece<'a> {
     TraceEnds {
         /// The outer object, as far as it was read.
         file: &'a [u8],
-        /// The trace's object.
         trace: &'a [u8],
     },
 }
 
-/// The pieces of one document.
 pub(super) struct Contained<R> {
     input: R,
     scanner: Scanner,
@@ -81,7 +76,6 @@ enum Text {
     Escaped,
 }
 
-/// Where in the document.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Place {
     /// In the outer object, or before it.
@@ -117,7 +111,6 @@ struct Scanner {
     /// The same, closed so that they can be parsed.
     closed_file: Vec<u8>,
     closed_trace: Vec<u8>,
-    /// The bytes of the current event.
     record: Vec<u8>,
     is_too_long: bool,
 }
@@ -149,7 +142,8 @@ impl Scanner {
 
     /// The hot path: scans to the end of the event.
     fn event(&mut self, bytes: &[u8]) -> (usize, bool) {
-        let end_depth = self.events_depth();
+        // Events are in an array in the trace, or directly in the file without a trace.
+        let end_depth = self.trace_depth + 1;
         let mut end = None;
         for (place, &byte) in bytes.iter().enumerate() {
             match (self.text, byte) {
@@ -176,11 +170,6 @@ impl Scanner {
             self.place = Place::Events;
         }
         (used, end.is_some())
-    }
-
-    /// Events are in an array in the trace, or directly in the file without a trace.
-    fn events_depth(&self) -> usize {
-        self.trace_depth + 1
     }
 
     /// Everything but events.
@@ -243,7 +232,7 @@ impl Scanner {
         } else if self.place == Place::Traces && self.depth == 2 && !is_array {
             self.begin_trace(Place::Traces, 3);
             self.keep(byte);
-        } else if self.place == Place::Events && self.depth == self.events_depth() {
+        } else if self.place == Place::Events && self.depth == self.trace_depth + 1 {
             self.record.clear();
             self.record.push(byte);
             self.is_too_long = false;

@@ -11,7 +11,9 @@ use super::event::body;
 use super::http3::kept;
 use super::quic::{Direction, Frame, Packet};
 use super::tolerant::Whole;
+use crate::flow_control::raise;
 use crate::limits;
+use crate::packet::Space;
 use crate::trace::{Detail, Vantage};
 
 /// `parameters_set`.
@@ -75,28 +77,23 @@ impl Collector {
         }
         let flow_control = self.trace.flow_control.get_or_insert_default();
         if let Some(bytes) = limits[0] {
-            flow_control.raise(time_us, bytes.0);
+            raise(&mut flow_control.connection, time_us, bytes.0);
             self.moments_kept += 1;
         }
-        let initial = &mut flow_control.initial;
-        let of_streams =
-            [&mut initial.of_its_streams, &mut initial.of_own_streams, &mut initial.one_way];
-        for (limit, now) in of_streams.into_iter().zip(&limits[1..]) {
+        for (limit, now) in flow_control.initial.iter_mut().zip(&limits[1..]) {
             *limit = now.map(|it| it.0).or(*limit);
         }
     }
 
     /// A frame that arrived and may raise a limit ([`Detail::Full`]).
     pub(super) fn credit(&mut self, time_us: u64, frame: &Frame<'_>) {
-        let flow_control = &mut self.trace.flow_control;
-        let is_raised = match (frame.connection_limit(), frame.stream_limit()) {
-            (Some(bytes), _) => flow_control.get_or_insert_default().raise(time_us, bytes),
-            (_, Some((stream, bytes))) => {
-                flow_control.get_or_insert_default().raise_stream(stream, time_us, bytes)
-            }
-            (None, None) => false,
+        let Some((stream, bytes)) = frame.limit() else { return };
+        let flow_control = self.trace.flow_control.get_or_insert_default();
+        let limits = match stream {
+            Some(stream) => flow_control.streams.entry(stream).or_default(),
+            None => &mut flow_control.connection,
         };
-        self.moments_kept += usize::from(is_raised);
+        self.moments_kept += usize::from(raise(limits, time_us, bytes));
     }
 
     /// A packet that may end the handshake: a 1-RTT packet that arrived, or one with `HANDSHAKE_DONE`.
@@ -105,21 +102,30 @@ impl Collector {
             return;
         }
         let ends = match direction {
-            Direction::Received => packet.is_one_rtt(),
-            Direction::Sent => packet.frames().iter().any(Frame::is_handshake_done),
+            Direction::Received => packet.is("1RTT") || packet.is("onertt"),
+            Direction::Sent => packet.frames().iter().any(|it| it.is("handshake_done")),
         };
         if ends {
             self.trace.packets.get_or_insert_default().handshake_us = Some(time_us);
         }
     }
 
-    /// An Initial packet, which may reveal the side and names of the connection.
-    pub(super) fn initial(&mut self, packet: &Packet<'_>, direction: Direction) {
+    /// A packet that may be an Initial or a Retry, which may reveal the side and names of the connection.
+    pub(super) fn first_packets(&mut self, packet: &Packet<'_>, direction: Direction) {
+        // The destination of the client's packets after a Retry is its source.
+        if let Some(id) = packet.header.scid.as_deref().filter(|it| !it.is_empty())
+            && packet.is("retry")
+        {
+            self.connection_name(id);
+        }
+        if packet.space() != Space::Initial {
+            return;
+        }
         let is_first = self.trace.counts.packets_sent + self.trace.counts.packets_received == 0;
         // The client's first packet has no acknowledgement; without its frames it may be a server's.
         let frames = packet.frames();
-        let is_clients = !frames.is_empty() && !frames.iter().any(Frame::is_ack);
-        let side = direction.of_client();
+        let is_clients = !frames.is_empty() && !frames.iter().any(|it| it.is("ack"));
+        let side = if direction == Direction::Sent { Vantage::Client } else { Vantage::Server };
         // A log without its writer's packets can begin with a server's second packet, so only packet 0 overrides the log's
         // statement.
         let is_believed =
@@ -128,7 +134,7 @@ impl Collector {
             self.side = Some(side);
         }
         if *self.first_initial.get_or_insert(direction) == direction
-            && let Some(id) = packet.destination().filter(|it| !it.is_empty())
+            && let Some(id) = packet.header.dcid.as_deref().filter(|it| !it.is_empty())
         {
             self.connection.get_or_insert_with(|| kept(id).to_ascii_lowercase());
             self.connection_name(id);

@@ -7,7 +7,6 @@ use serde_json::value::RawValue;
 
 use super::tolerant::Number;
 
-/// One event.
 #[derive(Debug, PartialEq)]
 pub(super) struct Event<'a> {
     pub(super) time: f64,
@@ -20,7 +19,6 @@ pub(super) struct Event<'a> {
     pub(super) trigger: Option<Cow<'a, str>>,
 }
 
-/// An event as an object.
 #[derive(Deserialize)]
 struct Object<'a> {
     #[serde(alias = "relative_time", alias = "delta_time")]
@@ -58,7 +56,6 @@ impl<'a> Event<'a> {
         Some(Self { time, name: Cow::Borrowed(name), data, group: None, trigger: None })
     }
 
-    /// Any object.
     pub(super) fn object(record: &'a [u8]) -> Option<Self> {
         let object: Object<'a> = body(record).ok()?;
         let name = match (object.name, object.category, object.kind) {

@@ -28,7 +28,7 @@ impl Collector {
         for frame in packet.frames() {
             let (kind, bytes) = frame.filled();
             filled.add(kind, bytes);
-            if frame.is_datagram() {
+            if frame.is("datagram") {
                 self.trace.datagrams[place].push((time_us, bytes));
                 self.moments_kept += 1;
             }

@@ -11,7 +11,6 @@ use crate::progress::Progress;
 use crate::timeline::Cancel;
 use crate::trace::{StreamRole, StreamSummary};
 
-/// One direction.
 #[derive(Default)]
 pub(super) struct Flow {
     /// Each frame, if frames are kept.
@@ -36,7 +35,6 @@ struct Begun {
     to: u64,
 }
 
-/// One stream of one direction.
 #[derive(Default)]
 pub(super) struct FlowStream {
     pub(super) first_us: u64,
@@ -66,9 +64,9 @@ impl Flow {
         is_sent: bool,
     ) {
         let stream = self.stream(frame.id, time_us);
-        let holes = stream.assembly.holes();
+        let holes = stream.assembly.islands.len();
         stream.frame(time_us, frame, packet, is_sent);
-        let holes_now = stream.assembly.holes();
+        let holes_now = stream.assembly.islands.len();
         self.holes = (self.holes + holes_now).saturating_sub(holes);
         self.frame_bytes += u128::from(frame.bytes);
     }
@@ -82,7 +80,6 @@ impl Flow {
         begun.to = begun.to.max(offset + bytes);
     }
 
-    /// Its bytes, each once.
     pub(super) fn distinct_bytes(&self) -> u64 {
         let whole = self.streams.iter().map(|(_, it)| it.assembly.unique_bytes);
         let begun = self.begun.values().map(|it| it.to - it.from);
@@ -95,7 +92,6 @@ impl Flow {
         begun_us.or_else(|| Some(self.streams.get(id)?.first_us))
     }
 
-    /// Streams in memory.
     pub(super) fn streams(&self) -> usize {
         self.streams.len() + self.begun.len()
     }

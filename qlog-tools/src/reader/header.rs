@@ -60,7 +60,6 @@ impl Header {
         places.iter().find_map(|keys| self.text_at(keys))
     }
 
-    /// The side that wrote the log.
     pub(super) fn vantage(&self) -> Vantage {
         let kind = self.first_text(&[&["vantage_point", "type"], &["vantagepoint"]]);
         Vantage::named(&kind.unwrap_or_default().to_ascii_lowercase()).unwrap_or_default()
@@ -73,13 +72,12 @@ impl Header {
 
     pub(super) fn clock(&self) -> Clock {
         let (common, configured) = ("common_fields", "configuration");
-        let format = self.first_text(&[&[common, "time_format"], &[configured, "time_format"]]);
+        // Draft 01's `event_fields` name the kind of times.
+        let deltas = self.event_fields().into_iter().find(|field| field == "delta_time");
+        let format = deltas
+            .or_else(|| self.first_text(&[&[common, "time_format"], &[configured, "time_format"]]));
         let units = self.first_text(&[&[configured, "time_units"], &[common, "time_units"]]);
-        let mut clock = Clock::new(format.as_deref(), units.as_deref());
-        if self.event_fields().iter().any(|field| field == "delta_time") {
-            clock.count_from_previous();
-        }
-        clock
+        Clock::new(format.as_deref(), units.as_deref())
     }
 
     /// The columns of array events, in lower case: mvfst wrote some of them in upper case.
@@ -94,33 +92,24 @@ impl Header {
         names
     }
 
-    /// The header's own statements.
     pub(super) fn said(&self) -> trace::Header {
-        let start = self.start();
+        // The wall clock at time 0: the reference time's, or the reference time itself.
+        let reference = ["common_fields", "reference_time", "wall_clock_time"];
+        let start = self.first_text(&[&reference, &reference[..2], &["starttime"]]);
+        let [schema, version] = ["file_schema", "qlog_version"]
+            .map(|key| self.file.get(key).or_else(|| self.trace.get(key)).and_then(text));
         trace::Header {
             title: self.title(),
             stack: self.stack(),
-            format: self.format(),
+            format: schema.or(version),
             started_ms: start.as_deref().and_then(epoch_ms),
             start,
             ..trace::Header::default()
         }
     }
 
-    /// The wall clock at time 0: the reference time's, or the reference time itself.
-    fn start(&self) -> Option<String> {
-        let reference = ["common_fields", "reference_time", "wall_clock_time"];
-        self.first_text(&[&reference, &reference[..2], &["starttime"]])
-    }
-
     fn title(&self) -> Option<String> {
         self.text_at(&["title"]).or_else(|| self.file.get("title").and_then(text))
-    }
-
-    fn format(&self) -> Option<String> {
-        let [schema, version] = ["file_schema", "qlog_version"]
-            .map(|key| self.file.get(key).or_else(|| self.trace.get(key)).and_then(text));
-        schema.or(version)
     }
 
     /// The connection's ID, in the form that both ends write.
@@ -128,12 +117,6 @@ impl Header {
         let [first, old, group] = ["ODCID", "odcid", "group_id"].map(|it| ["common_fields", it]);
         let id = self.first_text(&[&first, &old, &group, &["connectionid"]]);
         id.map(|id| id.to_ascii_lowercase())
-    }
-
-    /// Whether the log is from tquic, which does not name itself but has unique descriptions.
-    fn is_nameless_tquic(&self) -> bool {
-        let description = self.text_at(&["description"]).unwrap_or_default();
-        ["id=SERVER-", "id=CLIENT-"].iter().any(|it| description.starts_with(it))
     }
 
     /// The program that wrote it, from whatever identifies it.
@@ -153,7 +136,10 @@ impl Header {
             let hint = hint.to_ascii_lowercase();
             STACKS.split(' ').find(|stack| hint.contains(stack))
         });
-        let known = known.or_else(|| self.is_nameless_tquic().then_some("tquic"));
+        // tquic does not name itself, but has unique descriptions.
+        let description = self.text_at(&["description"]).unwrap_or_default();
+        let is_tquic = ["id=SERVER-", "id=CLIENT-"].iter().any(|it| description.starts_with(it));
+        let known = known.or_else(|| is_tquic.then_some("tquic"));
         let name = known.map(str::to_owned).or_else(|| {
             named.filter(|name| !matches!(&**name, "" | "TODO" | "client" | "server" | "pcap"))
         });
@@ -188,7 +174,8 @@ mod tests {
             br#"{"vantagepoint":"SERVER","connectionid":"c3","fields":["time"],"starttime":5}"#,
         );
         assert_eq!(old.vantage(), Vantage::Server);
-        assert_eq!((old.format().as_deref(), old.start().as_deref()), (Some("0.1"), Some("5")));
+        let said = old.said();
+        assert_eq!((said.format.as_deref(), said.start.as_deref()), (Some("0.1"), Some("5")));
         assert_eq!(old.event_fields(), ["time"]);
     }
 

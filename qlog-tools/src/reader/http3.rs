@@ -23,7 +23,6 @@ pub(super) struct FrameEvent<'a> {
     pub(super) frame: Frame<'a>,
 }
 
-/// An HTTP/3 frame.
 #[derive(Deserialize)]
 pub(crate) struct Frame<'a> {
     #[serde(rename = "frame_type", borrow)]
@@ -38,7 +37,7 @@ pub(crate) struct Frame<'a> {
     #[serde(borrow)]
     target_stream_type: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    priority_field_value: Option<Cow<'a, str>>,
+    pub(super) priority_field_value: Option<Cow<'a, str>>,
 }
 
 impl Frame<'_> {
@@ -50,12 +49,6 @@ impl Frame<'_> {
             (stream, push) => Some((push.or(stream)?.0, SignalKind::PushUpdate)),
         }
     }
-
-    /// The same, with its value.
-    pub(super) fn priority_update(&self) -> Option<(u64, SignalKind, &str)> {
-        let (element, how) = self.prioritized()?;
-        Some((element, how, self.priority_field_value.as_deref()?))
-    }
 }
 
 /// `priority_updated`.
@@ -66,7 +59,6 @@ pub(super) struct PriorityUpdated<'a> {
     pub(super) new: Option<Cow<'a, str>>,
 }
 
-/// A field of a field section.
 #[derive(Deserialize)]
 pub(super) struct Field<'a> {
     #[serde(borrow)]
@@ -161,15 +153,9 @@ impl Message {
         message
     }
 
-    /// All its texts.
     pub(super) fn texts(&self) -> impl Iterator<Item = &String> {
         let others = [&self.content_type, &self.priority];
         std::iter::once(&self.url).chain(others.into_iter().flatten())
-    }
-
-    /// Whether it is neither a request nor an interim response: the message of the body.
-    pub(super) fn is_final_response(&self) -> bool {
-        self.status.is_some_and(|status| status >= 200)
     }
 }
 
@@ -200,7 +186,6 @@ pub(super) fn is_cut(text: &str) -> bool {
 pub(super) struct Framing {
     /// Bytes of the frames before the first DATA frame, as far as they were logged.
     header_bytes: u64,
-    /// DATA frames.
     pub(super) data_frames: u64,
     /// Bytes of their payloads.
     pub(super) data_bytes: u64,

@@ -95,7 +95,12 @@ pub(super) fn kind(name: &str) -> EventKind {
     let lower = event.to_ascii_lowercase();
     match exact(&lower) {
         found if is_our_own(found) => EventKind::Unknown,
-        EventKind::Unknown if is_unused(&lower) => EventKind::Unused,
+        EventKind::Unknown
+            if UNUSED.split(' ').any(|it| it == lower)
+                || UNUSED_PREFIXES.iter().any(|it| lower.starts_with(it)) =>
+        {
+            EventKind::Unused
+        }
         found => found,
     }
 }
@@ -104,11 +109,6 @@ pub(super) fn kind(name: &str) -> EventKind {
 fn is_our_own(kind: EventKind) -> bool {
     use EventKind::{Milestone, Moved, Navigation, Restraint, Scheduler, Scheme};
     matches!(kind, Scheduler | Scheme | Moved | Milestone | Navigation | Restraint)
-}
-
-fn is_unused(event: &str) -> bool {
-    UNUSED.split(' ').any(|it| it == event)
-        || UNUSED_PREFIXES.iter().any(|prefix| event.starts_with(prefix))
 }
 
 fn exact(event: &str) -> EventKind {

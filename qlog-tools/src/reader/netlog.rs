@@ -138,7 +138,6 @@ impl Netlog {
         Some(session.event(time_ms, name, params))
     }
 
-    /// The remaining records at the end.
     pub(super) fn rest(&mut self) -> Vec<Vec<u8>> {
         self.sessions.values_mut().flat_map(Session::end).collect()
     }

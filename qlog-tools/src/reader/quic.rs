@@ -10,14 +10,11 @@ use super::tolerant::{Number, Whole};
 use crate::event_list::{About, FrameContent};
 use crate::limits::STREAM_OFFSET;
 use crate::packet::{PacketEvent, Space};
-use crate::trace::Vantage;
 
 /// A direction from the log writer's point of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// It came in.
     Received,
-    /// It went out.
     Sent,
 }
 
@@ -26,14 +23,14 @@ pub(super) enum Direction {
 #[expect(clippy::struct_field_names, reason = "the names of qlog")]
 pub(super) struct Packet<'a> {
     #[serde(borrow, default)]
-    header: Header<'a>,
+    pub(super) header: Header<'a>,
     /// The packet type, which drafts before 02 wrote beside the header.
     #[serde(borrow, alias = "type")]
     packet_type: Option<Cow<'a, str>>,
     packet_number: Option<Whole>,
     raw: Option<Raw>,
     /// mvfst's single event for all packets lost at once.
-    lost_packets: Option<Whole>,
+    pub(super) lost_packets: Option<Whole>,
     #[serde(borrow, default)]
     frames: Option<Vec<Frame<'a>>>,
     /// Why it was sent.
@@ -42,16 +39,17 @@ pub(super) struct Packet<'a> {
 }
 
 #[derive(Deserialize, Default)]
-struct Header<'a> {
+pub(super) struct Header<'a> {
     #[serde(borrow)]
     packet_type: Option<Cow<'a, str>>,
     packet_number: Option<Whole>,
     packet_size: Option<Whole>,
     length: Option<Whole>,
+    /// In a client's first packet, the original destination connection ID.
     #[serde(borrow)]
-    dcid: Option<Cow<'a, str>>,
+    pub(super) dcid: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    scid: Option<Cow<'a, str>>,
+    pub(super) scid: Option<Cow<'a, str>>,
 }
 
 impl Direction {
@@ -62,15 +60,6 @@ impl Direction {
         }
     }
 
-    /// The side that wrote the log, if the client's packets go in this direction.
-    pub(super) fn of_client(self) -> Vantage {
-        match self {
-            Self::Received => Vantage::Server,
-            Self::Sent => Vantage::Client,
-        }
-    }
-
-    /// The event of a packet in this direction.
     pub(super) fn event(self) -> PacketEvent {
         match self {
             Self::Received => PacketEvent::Received,
@@ -94,11 +83,6 @@ impl<'a> Packet<'a> {
         self.trigger.is_some_and(|it| it.get() == r#""pto_probe""#)
     }
 
-    /// The number of packets in an event of losses.
-    pub(super) fn lost(&self) -> u64 {
-        self.lost_packets.map_or(1, |packets| packets.0)
-    }
-
     /// 0 if not logged.
     pub(super) fn bytes(&self) -> u32 {
         let bytes =
@@ -106,7 +90,8 @@ impl<'a> Packet<'a> {
         bytes.map_or(0, |bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX))
     }
 
-    fn is(&self, name: &str) -> bool {
+    /// Whether the log states this type.
+    pub(super) fn is(&self, name: &str) -> bool {
         let kind = self.header.packet_type.as_deref().or(self.packet_type.as_deref());
         kind.is_some_and(|kind| kind.eq_ignore_ascii_case(name))
     }
@@ -124,21 +109,6 @@ impl<'a> Packet<'a> {
         let (space, number, bytes) = (self.space(), self.number(), self.bytes());
         let frames = self.frames().iter().map(Frame::content).collect();
         About::Packet { event, space, number, bytes, frames }
-    }
-
-    /// Whether the log states that it uses the keys of a complete handshake.
-    pub(super) fn is_one_rtt(&self) -> bool {
-        self.is("1RTT") || self.is("onertt")
-    }
-
-    /// The destination of a client's first packet: the original destination connection ID.
-    pub(super) fn destination(&self) -> Option<&str> {
-        self.header.dcid.as_deref()
-    }
-
-    /// The destination of the client's packets after a Retry: its source connection ID. `None` for any other packet.
-    pub(super) fn retry_source(&self) -> Option<&str> {
-        self.header.scid.as_deref().filter(|id| !id.is_empty() && self.is("retry"))
     }
 }
 
@@ -206,7 +176,6 @@ impl Stream {
         is_possible.then_some(Self { id: id.0, offset, bytes, ends })
     }
 
-    /// For the list of events.
     pub(super) fn content(self) -> FrameContent {
         let Self { id, offset, bytes, ends } = self;
         FrameContent::Stream { id, offset, bytes, ends }
@@ -214,15 +183,6 @@ impl Stream {
 }
 
 impl Frame<'_> {
-    /// Whether it is a STREAM frame.
-    pub(super) fn is_stream(&self) -> bool {
-        self.is("stream")
-    }
-
-    pub(super) fn is_ack(&self) -> bool {
-        self.is("ack")
-    }
-
     /// Whether it makes its packet ack-eliciting (RFC 9002, section 2).
     pub(super) fn is_ack_eliciting(&self) -> bool {
         !["ack", "padding", "connection_close"].iter().any(|it| self.is(it))
@@ -230,14 +190,14 @@ impl Frame<'_> {
 
     /// The delay that an ACK frame reports, in the log's unit.
     pub(super) fn ack_delay(&self) -> Option<f64> {
-        let delay = self.ack_delay.filter(|_| self.is_ack())?;
+        let delay = self.ack_delay.filter(|_| self.is("ack"))?;
         serde_json::from_str::<Number>(delay.get()).ok().map(|it| it.0)
     }
 
     /// The packets that arrived with ECT(0), ECT(1) and CE, from an ACK frame that reports them.
     pub(super) fn ecn(&self) -> Option<[u64; 3]> {
         let counts = [self.ect0, self.ect1, self.ce];
-        let is_said = self.is_ack() && counts.iter().any(Option::is_some);
+        let is_said = self.is("ack") && counts.iter().any(Option::is_some);
         is_said.then(|| counts.map(|it| it.map_or(0, |count| count.0)))
     }
 
@@ -248,12 +208,8 @@ impl Frame<'_> {
         (self.kind.as_deref().unwrap_or("unnamed"), bytes)
     }
 
-    pub(super) fn is_datagram(&self) -> bool {
-        self.is("datagram")
-    }
-
     /// Compares the kind. Drafts before 02 also wrote kinds of frames in capitals.
-    fn is(&self, kind: &str) -> bool {
+    pub(super) fn is(&self, kind: &str) -> bool {
         self.kind.as_deref().is_some_and(|it| it.eq_ignore_ascii_case(kind))
     }
 
@@ -261,7 +217,7 @@ impl Frame<'_> {
     /// four places (OpenSSL in `payload_length`, quiche in `raw.payload_length`, mvfst in `raw.length`, older schemas in
     /// `length`) and may leave out what is 0.
     pub(super) fn stream(&self) -> Option<Stream> {
-        if !self.is_stream() {
+        if !self.is("stream") {
             return None;
         }
         Stream::of(self.stream_id?, self.offset, self.length(), self.fin == Some(true))
@@ -275,12 +231,11 @@ impl Frame<'_> {
         self.stream_id.filter(|_| is_stop && is_cancel).map(|it| it.0)
     }
 
-    /// For the list of events.
     fn content(&self) -> FrameContent {
         if let Some(stream) = self.stream() {
             return stream.content();
         }
-        if self.is_ack() {
+        if self.is("ack") {
             return FrameContent::Ack(self.acknowledged());
         }
         let value = self.maximum.and_then(number_in).or(self.offset.map(|it| it.0));
@@ -291,19 +246,13 @@ impl Frame<'_> {
         }
     }
 
-    /// The connection's limit that a `MAX_DATA` frame sets.
-    pub(super) fn connection_limit(&self) -> Option<u64> {
-        self.maximum.filter(|_| self.is("max_data")).and_then(number_in)
-    }
-
-    /// The stream and its limit that a `MAX_STREAM_DATA` frame sets.
-    pub(super) fn stream_limit(&self) -> Option<(u64, u64)> {
-        let bytes = self.maximum.filter(|_| self.is("max_stream_data")).and_then(number_in)?;
-        Some((self.stream_id?.0, bytes))
-    }
-
-    pub(super) fn is_handshake_done(&self) -> bool {
-        self.is("handshake_done")
+    /// The limit that a `MAX_DATA` or `MAX_STREAM_DATA` frame sets, and in the latter the stream.
+    pub(super) fn limit(&self) -> Option<(Option<u64>, u64)> {
+        let bytes = self.maximum.and_then(number_in)?;
+        if self.is("max_data") {
+            return Some((None, bytes));
+        }
+        Some((Some(self.stream_id.filter(|_| self.is("max_stream_data"))?.0), bytes))
     }
 
     /// Whether its length is missing without a good reason: an empty frame that only ends a stream needs none.
@@ -320,7 +269,7 @@ impl Frame<'_> {
 
     /// The packet numbers that an ACK frame acknowledges, first and last of each range.
     pub(super) fn acknowledged(&self) -> Vec<(u64, u64)> {
-        let ranges = self.acked_ranges.filter(|_| self.is_ack());
+        let ranges = self.acked_ranges.filter(|_| self.is("ack"));
         let ranges = ranges.and_then(|raw| serde_json::from_str::<Vec<Vec<Whole>>>(raw.get()).ok());
         let mut bounds = Vec::new();
         for range in ranges.unwrap_or_default() {
@@ -373,7 +322,6 @@ pub(super) struct DataMoved<'a> {
 }
 
 impl DataMoved<'_> {
-    /// The end offset of the data, if the event states it.
     pub(super) fn end(&self) -> Option<u64> {
         let bytes =
             self.length.or_else(|| self.raw.and_then(|raw| raw.length.or(raw.payload_length)))?;

@@ -19,23 +19,15 @@ use crate::trace::{self, Vantage};
 
 /// A trace's header, in a form common to all formats.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Facts {
+pub struct Facts {
     pub(crate) said: trace::Header,
     pub(crate) vantage: Vantage,
     pub(crate) connection: Option<String>,
 }
 
-impl Facts {
-    fn tells_side(&self) -> bool {
-        self.vantage != Vantage::Unknown
-    }
-}
-
-/// A piece of a log.
 pub(crate) enum Raw {
     /// The next trace begins; in a file without a header, the first begins implicitly.
     Trace(Facts),
-    /// An event.
     Event(RawEvent),
     /// A trace of a document ends; its header with the fields after the events.
     TraceEnds(Facts),
@@ -99,7 +91,6 @@ struct State<F> {
     first: Option<Facts>,
     /// The connections of the current header, by group ID.
     connections: BTreeMap<Option<String>, Connection>,
-    /// The number of traces so far.
     traces: usize,
     /// Whether the last record is truncated JSON. Unless it is the file's last, it is bad.
     breaks_off: bool,
@@ -159,14 +150,13 @@ impl<F: FnMut(Raw) -> bool> Sink for State<F> {
     fn repair(&mut self, _: &'static str) {}
 }
 
-/// The facts in a header.
 fn facts(header: &Header) -> Facts {
     Facts { said: header.said(), vantage: header.vantage(), connection: header.connection() }
 }
 
 /// The facts of trace `trace` (from 0) whose header fields follow its events, where aioquic writes the side. `None` if all
 /// precede them, or there are none.
-pub(crate) fn facts_at_end(
+pub fn facts_at_end(
     file: &str,
     input: impl Read,
     trace: usize,
@@ -175,7 +165,7 @@ pub(crate) fn facts_at_end(
     pieces(file, input, |raw| match raw {
         Raw::Trace(facts) => {
             traces += 1;
-            !(traces == trace + 1 && facts.tells_side())
+            !(traces == trace + 1 && facts.vantage != Vantage::Unknown)
         }
         Raw::TraceEnds(facts) if traces == trace + 1 => {
             found = Some(facts);
@@ -183,7 +173,7 @@ pub(crate) fn facts_at_end(
         }
         _ => traces <= trace + 1,
     })?;
-    Ok(found.filter(Facts::tells_side))
+    Ok(found.filter(|it| it.vantage != Vantage::Unknown))
 }
 
 impl<F: FnMut(Raw) -> bool> State<F> {
@@ -218,7 +208,7 @@ impl<F: FnMut(Raw) -> bool> State<F> {
         self.give(Raw::Event(RawEvent {
             trace,
             time_us,
-            time_ms: known_clock.now_ms(),
+            time_ms: known_clock.now_ms,
             kind: kind(&event.name),
             name: event.name.into_owned(),
             trigger: event.trigger.map(Into::into),

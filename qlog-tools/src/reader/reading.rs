@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 
 use super::clock::{Clock, ClockRepair};
-use super::collect::{Collector, Taken};
+use super::collect::Collector;
 use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
@@ -38,7 +38,7 @@ pub(super) struct Reading {
     /// The trace that a header began, including its connections with their own IDs.
     current: Option<usize>,
     groups: BTreeMap<String, usize>,
-    records: u64,
+    pub(super) records: u64,
     /// The memory that all traces use.
     kept: usize,
     streams: usize,
@@ -144,7 +144,6 @@ impl Reading {
         Self { options, file: file.to_owned(), ..Self::default() }
     }
 
-    /// Whether the file's texts exceed their memory limit.
     pub(super) fn has_too_much_text(&self) -> bool {
         self.text_bytes > limits::TEXTS_BYTES
     }
@@ -158,7 +157,6 @@ impl Reading {
         Event::array(bytes, &fields).is_some_and(|event| self.event(&event))
     }
 
-    /// A trace begins.
     fn start(&mut self, header: &Header, has_header: bool) {
         let trace = Trace { file: self.file.clone(), ..Trace::default() };
         let mut reading = TraceReading {
@@ -242,7 +240,6 @@ impl Reading {
         clock.clone().normalize(event.time).map(|(time_us, _)| time_us)
     }
 
-    /// The trace that a header began.
     fn current_trace(&mut self) -> Option<&mut Trace> {
         self.current.map(|place| &mut self.traces[place].collector.trace)
     }
@@ -264,22 +261,6 @@ impl Reading {
         }
     }
 
-    /// The number of records so far.
-    pub(super) fn records(&self) -> u64 {
-        self.records
-    }
-
-    /// Copies repairs to all connections of the same header, because unreadable records belong to no
-    /// connection.
-    fn share_repairs(&mut self) {
-        for place in 0..self.traces.len() {
-            let Some(header) = self.traces[place].header_trace else { continue };
-            for repair in self.traces[header].collector.trace.repairs.clone() {
-                self.traces[place].collector.trace.merge_repair(repair);
-            }
-        }
-    }
-
     /// The traces in the order of their first events; `None` if nothing was a header or an event.
     pub(super) fn finish(mut self, container: Container) -> Option<Vec<Trace>> {
         if self.breaks_off {
@@ -294,7 +275,13 @@ impl Reading {
             first.header.container = container;
             return Some(vec![first]);
         }
-        self.share_repairs();
+        // Unreadable records belong to no connection, so all of the same header have their repairs.
+        for place in 0..self.traces.len() {
+            let Some(header) = self.traces[place].header_trace else { continue };
+            for repair in self.traces[header].collector.trace.repairs.clone() {
+                self.traces[place].collector.trace.merge_repair(repair);
+            }
+        }
         // The header's own trace is empty if all events have their own connections.
         self.traces.retain(|reading| !reading.is_empty());
         self.traces.sort_by_key(|reading| reading.first_record);
@@ -306,7 +293,7 @@ impl Reading {
                 trace.repair(NO_HEADER, 0);
             }
             trace.vantage = self.options.vantage.unwrap_or(trace.vantage);
-            trace.leave_out_all(NO_LENGTH, trace.counts.frames_without_length);
+            trace.repair_all(NO_LENGTH, trace.counts.frames_without_length, true);
             let header = &mut trace.header;
             header.started_ms = reading.clock.origin_ms().or(header.started_ms);
             header.container = container;
@@ -349,7 +336,7 @@ impl TraceReading {
             return false;
         };
         let kind = kind(&event.name);
-        let Ok(taken) = self.take(time_us, kind, event) else {
+        let Ok(is_new) = self.take(time_us, kind, event) else {
             self.clock = before;
             return false;
         };
@@ -364,7 +351,7 @@ impl TraceReading {
         counts.records += 1;
         counts.events += 1;
         self.collector.text_bytes += count_name(&mut counts.by_name, &event.name);
-        if taken == Taken::Twice {
+        if !is_new {
             trace.repair(TWICE, record);
             return true;
         }
@@ -388,12 +375,13 @@ impl TraceReading {
         true
     }
 
+    /// Returns whether it is new, not a packet that was logged twice.
     fn take(
         &mut self,
         time_us: u64,
         kind: EventKind,
         event: &Event<'_>,
-    ) -> serde_json::Result<Taken> {
+    ) -> serde_json::Result<bool> {
         let (collector, data) = (&mut self.collector, event.data);
         match kind {
             EventKind::PacketSent => return collector.packet(time_us, data, Direction::Sent),
@@ -426,7 +414,7 @@ impl TraceReading {
             EventKind::DatagramsReceived => collector.datagrams(data, Direction::Received),
             EventKind::Unused | EventKind::Unknown => {}
         }
-        Ok(Taken::Fresh)
+        Ok(true)
     }
 }
 

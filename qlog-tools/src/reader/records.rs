@@ -8,7 +8,6 @@ use serde::de::IgnoredAny;
 use super::sniff::{BYTE_ORDER_MARK, RECORD_SEPARATOR};
 use crate::limits::RECORD_BYTES;
 
-/// One record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Record<'a> {
     /// Its bytes, without separator and surrounding white space; never empty.
@@ -17,16 +16,14 @@ pub(super) enum Record<'a> {
     TooLong,
 }
 
-/// The records of one file.
 pub(super) struct Records<R> {
     input: R,
     separator: u8,
     record: Vec<u8>,
     limit: usize,
-    /// Whether no record has been read.
     is_at_start: bool,
     /// Whether only the first record had a separator, and the others were lines.
-    goes_on_in_lines: bool,
+    pub(super) goes_on_in_lines: bool,
 }
 
 impl<R: BufRead> Records<R> {
@@ -142,11 +139,6 @@ impl<R: BufRead> Records<R> {
                 _ => return Ok(false),
             }
         }
-    }
-
-    /// Whether only the first record had a separator.
-    pub(super) fn goes_on_in_lines(&self) -> bool {
-        self.goes_on_in_lines
     }
 }
 

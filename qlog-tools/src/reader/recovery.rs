@@ -63,7 +63,7 @@ struct Metrics {
     cf_lost_bytes: Option<TotalAndDelta>,
 }
 
-/// quiche's own count of lost packets: all so far, and since the event before.
+/// quiche's own count of packets declared lost, for which it has no separate event: all so far, and since the event before.
 #[derive(Deserialize, Clone, Copy)]
 struct TotalAndDelta {
     total: Whole,
@@ -71,17 +71,6 @@ struct TotalAndDelta {
 }
 
 impl Metrics {
-    /// Packets that were declared lost, from quiche, which has no separate event for them.
-    fn lost(&self) -> Option<TotalAndDelta> {
-        self.cf_lost_packets
-    }
-
-    /// The bytes of the packets that this event declares lost.
-    fn lost_bytes(&self) -> u32 {
-        let bytes = self.cf_lost_bytes.map_or(0, |it| it.delta.0);
-        u32::try_from(bytes).unwrap_or(u32::MAX)
-    }
-
     /// `rtt_unit_ms` is the unit of an RTT in ms.
     fn sample(&self, time_us: u64, rtt_unit_ms: f64) -> RecoverySample {
         let [smoothed_rtt_ms, latest_rtt_ms, min_rtt_ms] =
@@ -112,16 +101,21 @@ impl Collector {
         rtt_unit_ms: f64,
     ) -> serde_json::Result<()> {
         let is_full = self.detail >= Detail::Full;
-        if self.detail < Detail::Order && !counts_losses(data) {
+        // Whether it counts lost packets shows without parsing it.
+        let counts_losses =
+            || std::str::from_utf8(data).is_ok_and(|data| data.contains("\"cf_lost_packets\""));
+        if self.detail < Detail::Order && !counts_losses() {
             return Ok(());
         }
         let metrics: Metrics = body(data)?;
-        if let Some(lost) = metrics.lost() {
+        if let Some(lost) = metrics.cf_lost_packets {
             self.lost_by_metrics = self.lost_by_metrics.max(Some(lost.total.0));
             let records = if is_full { lost.delta.0.min(LOST_RECORDS) } else { 0 };
             for record in 0..records {
                 // All their bytes are attributed to the first.
-                let bytes = if record == 0 { metrics.lost_bytes() } else { 0 };
+                let bytes =
+                    metrics.cf_lost_bytes.filter(|_| record == 0).map_or(0, |it| it.delta.0);
+                let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
                 let (space, event) = (Space::Application, PacketEvent::Lost);
                 let packet =
                     Packet { time_us, event, space, number: None, bytes, is_ack_eliciting: false };
@@ -212,9 +206,4 @@ impl Collector {
         events.ecn = frame.ecn().or(events.ecn);
         self.moments_kept += 1;
     }
-}
-
-/// Whether an event of metrics counts lost packets, without parsing it.
-fn counts_losses(data: &[u8]) -> bool {
-    std::str::from_utf8(data).is_ok_and(|data| data.contains("\"cf_lost_packets\""))
 }

@@ -19,13 +19,11 @@ pub(super) struct Sniffed<'a> {
     pub(super) container: Container,
     /// The first bytes, for a message.
     pub(super) begins: String,
-    /// Whether it is empty.
     pub(super) is_empty: bool,
     /// All bytes, including the first ones.
     pub(super) whole: Box<dyn Read + 'a>,
 }
 
-/// Looks at the first bytes of `input`.
 pub(super) fn sniff<'a>(mut input: impl Read + 'a) -> io::Result<Sniffed<'a>> {
     let mut look = Vec::new();
     let end = look_at(&mut input, &mut look);
@@ -132,16 +130,16 @@ fn container(look: &[u8]) -> Container {
         {
             Container::Contained
         }
-        Err(_) if is_document(text) => Container::Contained,
+        // A document begins with a brace, or is assigned to a JavaScript variable.
+        Err(_)
+            if text.iter().position(|&byte| byte == b'{').is_some_and(|brace| {
+                brace == 0 || text[..brace].trim_ascii_end().ends_with(b"=")
+            }) =>
+        {
+            Container::Contained
+        }
         _ => Container::Lines,
     }
-}
-
-/// A document begins with a brace, or is assigned to a JavaScript variable.
-fn is_document(text: &[u8]) -> bool {
-    let brace = text.iter().position(|&byte| byte == b'{');
-    let before = &text[..brace.unwrap_or(text.len())];
-    brace.is_some() && (before.is_empty() || before.trim_ascii_end().ends_with(b"="))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub fn read_tshark(
     if json.deserialize_seq(&mut capture).is_err() {
         capture.reading.repair(ENDS_EARLY);
     }
-    let records = capture.reading.records();
+    let records = capture.reading.records;
     if capture.reading.has_too_much_text() {
         return Err(Unread::TooMuchText.of(file));
     }
@@ -52,7 +52,6 @@ pub fn read_tshark(
     traces.ok_or_else(|| Unread::NoQuic.of(file))
 }
 
-/// The capture, as far as it was read.
 struct Capture {
     /// Whether the events are the server's, that is, it receives what clients send.
     is_servers: bool,

@@ -9,8 +9,8 @@ use crate::limits::ZSTD_WINDOW_LOG;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The plain bytes of `input`.
-pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+/// The bytes of `input`, decompressed if necessary (gzip, zstd).
+pub fn plain<'a>(mut input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let mut magic = Vec::with_capacity(ZSTD.len());
     input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut magic)?;
     let is_gzip = magic.starts_with(&GZIP);

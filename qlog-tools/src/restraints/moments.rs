@@ -1,35 +1,34 @@
 //! The moments of a log that matter for its sender, by time.
 
+use crate::assembly::StreamFrame;
 use crate::packet::{PacketEvent, Space};
 use crate::trace::{SchedulerCall, Trace};
 use schedulers::{Call, StreamId};
 
-/// Something that changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Moment {
     /// The handshake was complete.
     Established,
-    /// Bytes of a stream were sent, up to this offset.
-    Frame { stream: u64, end: u64, bytes: u64 },
-    /// A packet was sent of which only the size is known.
-    Packet { bytes: u64 },
-    /// `in_flight_bytes`, if the log does not state it.
-    InFlight { bytes: u64 },
+    Frame(StreamFrame),
+    /// A packet was sent of which only the size in bytes is known.
+    Packet(u64),
+    /// The bytes in flight, if the log does not state them.
+    InFlight(u64),
     /// The congestion window, the bytes in flight and the round-trip time, as far as an event states
-    /// them.
-    Sample { place: usize },
-    /// The connection's limit.
-    Limit { bytes: u64 },
-    /// A stream's limit.
-    StreamLimit { stream: u64, bytes: u64 },
-    /// The application wrote up to this offset.
-    Written { stream: u64, end: u64 },
-    /// A request arrived.
-    Requested { stream: u64 },
+    /// them: the sample's place.
+    Sample(usize),
+    /// The connection's limit in bytes.
+    Limit(u64),
+    /// A stream's limit in bytes.
+    StreamLimit(u64, u64),
+    /// The application wrote a stream up to this offset.
+    Written(u64, u64),
+    /// A stream was requested.
+    Requested(u64),
     /// The scheduler learned that a stream has bytes, or none.
-    Ready { stream: u64, is_ready: bool },
+    Ready(u64, bool),
     /// Bytes were charged to a stream.
-    Charged { stream: u64, bytes: u64 },
+    Charged(u64, u64),
     /// Lost bytes wait for retransmission.
     Lost,
     /// They were sent again.
@@ -41,17 +40,32 @@ pub(super) fn moments(
     trace: &Trace,
     has_calls: bool,
 ) -> impl Iterator<Item = (u64, Vec<Moment>)> + use<> {
-    let mut all = sent(trace);
+    let frames = trace.timeline.frames.iter();
+    let mut all: Vec<(u64, Moment)> = frames.map(|it| (it.time_us, Moment::Frame(*it))).collect();
+    if all.is_empty() {
+        let packets = trace.packets_of(PacketEvent::Sent);
+        all.extend(packets.map(|it| (it.time_us, Moment::Packet(it.bytes.into()))));
+    }
     all.extend(trace.handshake_us().map(|at| (at, Moment::Established)));
     all.extend(repairs(trace));
-    all.extend(sampled(trace));
-    all.extend(limits(trace));
+    let samples = trace.samples().iter().enumerate();
+    all.extend(samples.map(|(place, it)| (it.time_us, Moment::Sample(place))));
+    if trace.samples().iter().all(|sample| sample.bytes_in_flight.is_none()) {
+        all.extend(in_flight(trace));
+    }
+    if let Some(flow_control) = &trace.flow_control {
+        all.extend(flow_control.connection.iter().map(|&(at, bytes)| (at, Moment::Limit(bytes))));
+        for (&stream, limits) in &flow_control.streams {
+            all.extend(limits.iter().map(|&(at, bytes)| (at, Moment::StreamLimit(stream, bytes))));
+        }
+    }
     if has_calls {
         all.extend(calls(trace));
     } else {
-        all.extend(requests(trace));
+        let transfers = trace.timeline.transfers.iter();
+        all.extend(transfers.map(|it| (it.requested_us, Moment::Requested(it.stream))));
         for (&stream, written) in trace.written.iter().flatten() {
-            all.extend(written.iter().map(|&(at, end)| (at, Moment::Written { stream, end })));
+            all.extend(written.iter().map(|&(at, end)| (at, Moment::Written(stream, end))));
         }
     }
     all.sort_by_key(|it| it.0);
@@ -64,21 +78,6 @@ pub(super) fn moments(
         }
         Some((time_us, together))
     })
-}
-
-fn sent(trace: &Trace) -> Vec<(u64, Moment)> {
-    let mut sent = Vec::new();
-    for frame in &trace.timeline.frames {
-        let end = frame.offset.saturating_add(frame.bytes);
-        let moment = Moment::Frame { stream: frame.stream, end, bytes: frame.bytes };
-        sent.push((frame.time_us, moment));
-    }
-    if sent.is_empty() {
-        for packet in trace.packets_of(PacketEvent::Sent) {
-            sent.push((packet.time_us, Moment::Packet { bytes: packet.bytes.into() }));
-        }
-    }
-    sent
 }
 
 /// Retransmitted bytes had waited since packets were last declared lost.
@@ -100,16 +99,6 @@ fn repairs(trace: &Trace) -> Vec<(u64, Moment)> {
         *farthest = end.max(*farthest);
     }
     repairs
-}
-
-fn sampled(trace: &Trace) -> Vec<(u64, Moment)> {
-    let samples = trace.samples().iter().enumerate();
-    let mut all: Vec<(u64, Moment)> =
-        samples.map(|(place, it)| (it.time_us, Moment::Sample { place })).collect();
-    if trace.samples().iter().all(|sample| sample.bytes_in_flight.is_none()) {
-        all.extend(in_flight(trace));
-    }
-    all
 }
 
 /// Bytes that were sent and neither acknowledged nor declared lost. Packets without a number do not
@@ -137,38 +126,19 @@ fn in_flight(trace: &Trace) -> Vec<(u64, Moment)> {
             }
             PacketEvent::Sent | PacketEvent::Received => continue,
         }
-        all.push((packet.time_us, Moment::InFlight { bytes: sum }));
+        all.push((packet.time_us, Moment::InFlight(sum)));
     }
     all
 }
 
-fn limits(trace: &Trace) -> Vec<(u64, Moment)> {
-    let Some(flow_control) = &trace.flow_control else { return Vec::new() };
-    let connection = flow_control.connection.iter();
-    let mut all: Vec<(u64, Moment)> =
-        connection.map(|&(at, bytes)| (at, Moment::Limit { bytes })).collect();
-    for (&stream, limits) in &flow_control.streams {
-        all.extend(limits.iter().map(|&(at, bytes)| (at, Moment::StreamLimit { stream, bytes })));
-    }
-    all
-}
-
-fn requests(trace: &Trace) -> Vec<(u64, Moment)> {
-    let transfers = trace.timeline.transfers.iter();
-    transfers.map(|it| (it.requested_us, Moment::Requested { stream: it.stream })).collect()
-}
-
-fn calls(trace: &Trace) -> Vec<(u64, Moment)> {
-    let mut moments = Vec::new();
-    for SchedulerCall { time_us, call } in trace.scheduler_calls() {
-        let Ok(call) = call else { continue };
-        let moment = match *call {
-            Call::SetReady(StreamId(stream), is_ready) => Moment::Ready { stream, is_ready },
-            Call::Close(StreamId(stream)) => Moment::Ready { stream, is_ready: false },
-            Call::Sent(StreamId(stream), bytes) => Moment::Charged { stream, bytes },
-            Call::Start { .. } | Call::Open(..) | Call::Signal(_) | Call::Pick(_) => continue,
+fn calls(trace: &Trace) -> impl Iterator<Item = (u64, Moment)> {
+    trace.scheduler_calls().iter().filter_map(|SchedulerCall { time_us, call }| {
+        let moment = match *call.as_ref().ok()? {
+            Call::SetReady(StreamId(stream), is_ready) => Moment::Ready(stream, is_ready),
+            Call::Close(StreamId(stream)) => Moment::Ready(stream, false),
+            Call::Sent(StreamId(stream), bytes) => Moment::Charged(stream, bytes),
+            Call::Start { .. } | Call::Open(..) | Call::Signal(_) | Call::Pick(_) => return None,
         };
-        moments.push((*time_us, moment));
-    }
-    moments
+        Some((*time_us, moment))
+    })
 }

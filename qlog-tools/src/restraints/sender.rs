@@ -4,7 +4,8 @@ use schedulers::Restraint;
 
 use super::moments::Moment;
 use super::streams::Streams;
-use super::{Known, PACING, RTT_MS, SENDING_US, WORK_US};
+use super::{Known, PACING, SENDING_US, WORK_US};
+use crate::loss_recovery::RTT_MS;
 use crate::saturating_cast::to_u64;
 use crate::trace::Trace;
 
@@ -57,19 +58,32 @@ impl<'a> Sender<'a> {
     pub(super) fn take(&mut self, time_us: u64, moment: Moment) {
         match moment {
             Moment::Established => self.is_established = true,
-            Moment::Frame { stream, end, bytes } => {
-                self.streams.frame(stream, end, bytes);
-                self.sent(time_us, bytes);
+            Moment::Frame(frame) => {
+                self.streams.frame(&frame);
+                self.sent(time_us, frame.bytes);
             }
-            Moment::Packet { bytes } => self.sent(time_us, bytes),
-            Moment::InFlight { bytes } => self.in_flight_bytes = Some(bytes),
-            Moment::Sample { place } => self.sample(place),
-            Moment::Limit { bytes } => self.limit_bytes = Some(bytes).max(self.limit_bytes),
-            Moment::StreamLimit { stream, bytes } => self.streams.limit(stream, bytes),
-            Moment::Written { stream, end } => self.streams.written(stream, end),
-            Moment::Requested { stream } => self.streams.requested(stream),
-            Moment::Ready { stream, is_ready } => self.streams.ready(stream, is_ready),
-            Moment::Charged { stream, bytes } => self.streams.charged(stream, bytes),
+            Moment::Packet(bytes) => self.sent(time_us, bytes),
+            Moment::InFlight(bytes) => self.in_flight_bytes = Some(bytes),
+            Moment::Sample(place) => {
+                let Some(sample) = self.trace.samples().get(place) else { return };
+                self.window_bytes = sample.congestion_window_bytes.or(self.window_bytes);
+                self.in_flight_bytes = sample.bytes_in_flight.or(self.in_flight_bytes);
+                self.rtt_ms = sample.smoothed_rtt_ms.or(self.rtt_ms);
+            }
+            Moment::Limit(bytes) => self.limit_bytes = Some(bytes).max(self.limit_bytes),
+            Moment::StreamLimit(stream, bytes) => {
+                self.streams.change(stream, |it| it.limit = Some(bytes).max(it.limit));
+            }
+            Moment::Written(stream, end) => {
+                self.streams.change(stream, |it| it.written = end.max(it.written));
+            }
+            Moment::Requested(stream) => self.streams.change(stream, |it| it.is_requested = true),
+            Moment::Ready(stream, is_ready) => {
+                self.streams.change(stream, |it| it.is_ready = is_ready);
+            }
+            Moment::Charged(stream, bytes) => {
+                self.streams.change(stream, |it| it.charged = it.charged.saturating_add(bytes));
+            }
             Moment::Lost => self.repairs += 1,
             Moment::Repaired => self.repairs = self.repairs.saturating_sub(1),
         }
@@ -78,13 +92,6 @@ impl<'a> Sender<'a> {
     fn sent(&mut self, time_us: u64, bytes: u64) {
         self.sent_packets += 1;
         self.burst.sent(time_us, bytes);
-    }
-
-    fn sample(&mut self, place: usize) {
-        let Some(sample) = self.trace.samples().get(place) else { return };
-        self.window_bytes = sample.congestion_window_bytes.or(self.window_bytes);
-        self.in_flight_bytes = sample.bytes_in_flight.or(self.in_flight_bytes);
-        self.rtt_ms = sample.smoothed_rtt_ms.or(self.rtt_ms);
     }
 
     /// The state from now on, until something changes.

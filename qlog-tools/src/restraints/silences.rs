@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use schedulers::Restraint;
 
-use super::{RTT_MS, Span, push};
+use super::{Span, push};
+use crate::loss_recovery::{MAX_ACK_DELAY_MS, RTT_MS};
 use crate::packet::{Packet, PacketEvent, Space};
 use crate::saturating_cast::to_u64;
 use crate::trace::Trace;
-
-/// The acknowledgement delay that every end may use by default (RFC 9000, section 18.2).
-const MAX_ACK_DELAY_MS: f64 = 25.0;
 
 /// An interval without a packet from the peer.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +115,6 @@ fn us(ms: f64) -> u64 {
     to_u64((ms * 1000.0).round())
 }
 
-/// When bytes were retransmitted.
 fn sent_again_us(trace: &Trace) -> Vec<u64> {
     let mut farthest = BTreeMap::<u64, u64>::new();
     let frames = trace.timeline.frames.iter().filter(|it| it.bytes > 0);

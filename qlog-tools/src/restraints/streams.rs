@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::assembly::StreamFrame;
 use crate::trace::Trace;
 
 /// The streams of a sender, as far as a log has been read.
@@ -23,19 +24,20 @@ pub(super) struct Streams<'a> {
     pub(super) left_bytes: u64,
 }
 
-/// One of them.
 #[derive(Debug, Clone, Copy, Default)]
-struct Stream {
+pub(super) struct Stream {
     /// How far it was sent.
     sent: u64,
     /// The end of its sent bytes in this log; `None` if there are none.
     end: Option<u64>,
-    limit: Option<u64>,
-    is_requested: bool,
-    written: u64,
-    is_ready: bool,
+    pub(super) limit: Option<u64>,
+    pub(super) is_requested: bool,
+    /// How far its application wrote it.
+    pub(super) written: u64,
+    /// Whether the scheduler knows that it has bytes.
+    pub(super) is_ready: bool,
     /// How far its bytes were charged.
-    charged: u64,
+    pub(super) charged: u64,
     /// Its part of `left_bytes`.
     counted_bytes: u64,
 }
@@ -53,7 +55,6 @@ impl<'a> Streams<'a> {
         Self { trace, has_calls, all, free, limited, written, sent_bytes, frame_bytes, left_bytes }
     }
 
-    /// Whether a stream has bytes to send.
     pub(super) fn has_bytes(&self) -> bool {
         !self.free.is_empty() || !self.limited.is_empty()
     }
@@ -68,37 +69,18 @@ impl<'a> Streams<'a> {
         self.has_calls || !self.written.is_empty()
     }
 
-    pub(super) fn frame(&mut self, stream: u64, end: u64, bytes: u64) {
-        self.frame_bytes = self.frame_bytes.max(bytes);
+    pub(super) fn frame(&mut self, frame: &StreamFrame) {
+        self.frame_bytes = self.frame_bytes.max(frame.bytes);
+        let end = frame.offset.saturating_add(frame.bytes);
         let mut fresh = 0;
-        self.change(stream, |stream| {
+        self.change(frame.stream, |stream| {
             fresh = end.saturating_sub(stream.sent);
             stream.sent = end.max(stream.sent);
         });
         self.sent_bytes = self.sent_bytes.saturating_add(fresh);
     }
 
-    pub(super) fn limit(&mut self, stream: u64, bytes: u64) {
-        self.change(stream, |it| it.limit = Some(bytes).max(it.limit));
-    }
-
-    pub(super) fn requested(&mut self, stream: u64) {
-        self.change(stream, |it| it.is_requested = true);
-    }
-
-    pub(super) fn written(&mut self, stream: u64, end: u64) {
-        self.change(stream, |it| it.written = end.max(it.written));
-    }
-
-    pub(super) fn ready(&mut self, stream: u64, is_ready: bool) {
-        self.change(stream, |it| it.is_ready = is_ready);
-    }
-
-    pub(super) fn charged(&mut self, stream: u64, bytes: u64) {
-        self.change(stream, |it| it.charged = it.charged.saturating_add(bytes));
-    }
-
-    fn change(&mut self, id: u64, change: impl FnOnce(&mut Stream)) {
+    pub(super) fn change(&mut self, id: u64, change: impl FnOnce(&mut Stream)) {
         let stream = self.all.entry(id).or_default();
         change(stream);
         let before = stream.counted_bytes;

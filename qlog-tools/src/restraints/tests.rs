@@ -3,6 +3,8 @@ use std::fmt::Write as _;
 use super::*;
 use crate::reader::{ReadOptions, read_traces};
 use crate::trace::Detail;
+use crate::trace::Vantage;
+use crate::views::{CLIENTS, NO_SENT};
 use proptest::prelude::*;
 
 /// A server's log: times in ms, names of events, bodies.
@@ -213,7 +215,6 @@ fn what_the_server_logged_is_taken_unless_it_is_asked_otherwise() {
     assert_eq!(computed.basis, Basis::Computed);
     // The response counts as requested when its first bytes were sent.
     assert_eq!(shown(&computed), "0-5 application");
-    assert!((all.agreement(&computed) - 0.6).abs() < 1e-9);
     assert_eq!(all.totals_ms()[0], (Restraint::Handshake, 1.0));
 }
 
@@ -292,6 +293,5 @@ proptest! {
             at_us = span.to_us;
         }
         prop_assert_eq!(at_us, end_us);
-        prop_assert!((restraints.agreement(&restraints) - 1.0).abs() < 1e-9);
     }
 }

@@ -9,32 +9,17 @@ pub enum Cell<'a> {
     None,
     /// A count, bytes, an ID.
     Whole(u64),
-    /// A time in milliseconds, with all digits.
-    Time {
-        /// In microseconds.
-        us: u64,
-    },
-    /// A difference of times in milliseconds.
-    Signed {
-        /// In microseconds.
-        us: i64,
-    },
+    /// A time in microseconds, written in milliseconds with all digits.
+    Time(u64),
+    /// A difference of times, in the same units.
+    Signed(i64),
     /// A number that need not be whole.
     Number(f64),
     /// A text.
     Text(&'a str),
 }
 
-impl<'a> Cell<'a> {
-    /// A text; an empty one counts as missing.
-    pub(super) fn text(text: &'a str) -> Self {
-        Self::Text(text)
-    }
-
-    pub(super) fn time(us: u64) -> Self {
-        Self::Time { us }
-    }
-
+impl Cell<'_> {
     /// The value in `of`, if there is one.
     pub(super) fn maybe<T>(value: Option<T>, of: impl FnOnce(T) -> Self) -> Self {
         value.map_or(Self::None, of)
@@ -46,11 +31,10 @@ impl fmt::Display for Cell<'_> {
         match self {
             Self::None => Ok(()),
             Self::Whole(value) => write!(formatter, "{value}"),
-            Self::Time { us } => write!(formatter, "{}.{:03}", us / 1000, us % 1000),
-            Self::Signed { us } => {
+            Self::Time(us) => write!(formatter, "{}.{:03}", us / 1000, us % 1000),
+            Self::Signed(us) => {
                 let sign = if *us < 0 { "-" } else { "" };
-                let us = us.unsigned_abs();
-                write!(formatter, "{sign}{}.{:03}", us / 1000, us % 1000)
+                write!(formatter, "{sign}{}", Self::Time(us.unsigned_abs()))
             }
             Self::Number(value) => write!(formatter, "{value}"),
             Self::Text(text) => formatter.write_str(text),
@@ -65,10 +49,10 @@ mod tests {
     #[test]
     fn times_have_all_digits_of_a_microsecond() {
         let cells = [
-            Cell::Time { us: 90_616 },
-            Cell::Time { us: 7 },
-            Cell::Signed { us: -1500 },
-            Cell::Signed { us: -5 },
+            Cell::Time(90_616),
+            Cell::Time(7),
+            Cell::Signed(-1500),
+            Cell::Signed(-5),
             Cell::Number(0.25),
             Cell::None,
         ];

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::{Cell, Column, Rows, Series, Source};
+use super::{Cell, Series, column};
 use crate::event_list::{EventList, FrameContent, KeptFrame, RowAbout};
 use crate::loss_recovery::{Basis, LossRecovery};
 use crate::packet_curves::{CURVES, curves};
@@ -25,90 +25,74 @@ pub(super) const PACKETS: Series = Series {
     name: "packets",
     about: "what happened to a packet; with logs of both ends, first one end's, then the other's",
     columns: &[
-        Column { name: "time_ms", about: "when" },
-        Column {
-            name: "event",
-            about: "`sent`, `received`, `lost` (declared lost; quiche's metrics count such packets and do not number them), \
+        column("time_ms", "when"),
+        column(
+            "event",
+            "`sent`, `received`, `lost` (declared lost; quiche's metrics count such packets and do not number them), \
                     `acknowledged` (for the first time)",
-        },
-        Column {
-            name: "space",
-            about: "the space of its number: `initial`, `handshake`, `application`",
-        },
-        Column { name: "number", about: "its number" },
-        Column { name: "bytes", about: "its length" },
+        ),
+        column("space", "the space of its number: `initial`, `handshake`, `application`"),
+        column("number", "its number"),
+        column("bytes", "its length"),
     ],
     detail: Detail::Full,
     lacks: |trace: &Trace| trace.packets().is_empty().then_some(NO_PACKETS),
-    write: write_packets,
+    write: |trace, _, rows| {
+        trace.packets().iter().try_for_each(|it| {
+            rows(&[
+                Cell::Time(it.time_us),
+                Cell::Text(it.event.name()),
+                Cell::Text(it.space.name()),
+                Cell::maybe(it.number, Cell::Whole),
+                logged(it.bytes),
+            ])
+        })
+    },
 };
-
-fn write_packets(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    for it in source.trace.packets() {
-        rows(&[
-            Cell::time(it.time_us),
-            Cell::text(it.event.name()),
-            Cell::text(it.space.name()),
-            Cell::maybe(it.number, Cell::Whole),
-            logged(it.bytes),
-        ])?;
-    }
-    Ok(())
-}
 
 pub(super) const EVENTS: Series = Series {
     name: "events",
     about: "an event of the log, in the log's order",
     columns: &[
-        Column { name: "time_ms", about: "when" },
-        Column { name: "name", about: "its name in the log" },
-        Column { name: "stream", about: "the stream that it concerns" },
-        Column {
-            name: "packet_event",
-            about: "for a packet: `sent`, `received`, `lost`, `acknowledged`",
-        },
-        Column { name: "space", about: "the space of the packet's number" },
-        Column { name: "number", about: "the packet's number" },
-        Column { name: "bytes", about: "the packet's length" },
-        Column {
-            name: "frames",
-            about: "the packet's frames: `stream 4 0+1200 fin`, `ack 5-9 0-3`, others with stream and value",
-        },
+        column("time_ms", "when"),
+        column("name", "its name in the log"),
+        column("stream", "the stream that it concerns"),
+        column("packet_event", "for a packet: `sent`, `received`, `lost`, `acknowledged`"),
+        column("space", "the space of the packet's number"),
+        column("number", "the packet's number"),
+        column("bytes", "the packet's length"),
+        column(
+            "frames",
+            "the packet's frames: `stream 4 0+1200 fin`, `ack 5-9 0-3`, others with stream and value",
+        ),
     ],
     detail: Detail::Events,
     lacks: |trace: &Trace| event_list(trace).is_none().then_some(NO_EVENTS),
-    write: write_events,
+    write: |trace, _, rows| {
+        let Some(list) = event_list(trace) else { return Ok(()) };
+        let mut all_frames = list.frames();
+        let mut words = String::new();
+        list.rows.iter().try_for_each(|row| {
+            words.clear();
+            let stream = Cell::maybe(row.stream(), Cell::Whole);
+            let mut packet = [Cell::None; 4];
+            if let RowAbout::Packet { event, space, number, bytes, frames } = row.about {
+                for frame in all_frames.by_ref().take(frames as usize) {
+                    add_frame(&mut words, &frame, &list.kinds);
+                }
+                let (event, space) = (Cell::Text(event.name()), Cell::Text(space.name()));
+                packet = [event, space, Cell::maybe(number, Cell::Whole), logged(bytes)];
+            }
+            let name = list.names.get(usize::from(row.name)).map_or("", |it| it);
+            let (time, name, [event, space, number, bytes]) =
+                (Cell::Time(row.time_us), Cell::Text(name), packet);
+            rows(&[time, name, stream, event, space, number, bytes, Cell::Text(&words)])
+        })
+    },
 };
 
 fn event_list(trace: &Trace) -> Option<&EventList> {
-    trace.events.as_ref().map(|it| &it.list).filter(|it| !it.rows().is_empty())
-}
-
-fn write_events(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    let Some(list) = event_list(source.trace) else { return Ok(()) };
-    let mut all_frames = list.frames();
-    let mut words = String::new();
-    for row in list.rows() {
-        words.clear();
-        let stream = Cell::maybe(row.stream(), Cell::Whole);
-        let mut packet = [Cell::None; 4];
-        if let RowAbout::Packet { event, space, number, bytes, frames } = row.about {
-            for frame in all_frames.by_ref().take(frames as usize) {
-                add_frame(&mut words, &frame, list.kinds());
-            }
-            packet = [
-                Cell::text(event.name()),
-                Cell::text(space.name()),
-                Cell::maybe(number, Cell::Whole),
-                logged(bytes),
-            ];
-        }
-        let name = list.names().get(usize::from(row.name)).map_or("", |it| it);
-        let [event, space, number, bytes] = packet;
-        let time = Cell::time(row.time_us);
-        rows(&[time, Cell::text(name), stream, event, space, number, bytes, Cell::text(&words)])?;
-    }
-    Ok(())
+    trace.events.as_ref().map(|it| &it.list).filter(|it| !it.rows.is_empty())
 }
 
 /// Appends a frame in words; writing to a string cannot fail.
@@ -141,164 +125,142 @@ pub(super) const CONGESTION: Series = Series {
     name: "congestion",
     about: "the state of the sender's recovery, as it was logged; empty where an event does not contain it",
     columns: &[
-        Column { name: "time_ms", about: "when" },
-        Column { name: "congestion_window_bytes", about: "the congestion window" },
-        Column { name: "in_flight_bytes", about: "sent, and neither acknowledged nor lost" },
-        Column { name: "slow_start_threshold_bytes", about: "empty while it is unlimited" },
-        Column { name: "smoothed_rtt_ms", about: "the smoothed round-trip time" },
-        Column { name: "latest_rtt_ms", about: "the latest round-trip time" },
-        Column { name: "least_rtt_ms", about: "the least round-trip time" },
+        column("time_ms", "when"),
+        column("congestion_window_bytes", "the congestion window"),
+        column("in_flight_bytes", "sent, and neither acknowledged nor lost"),
+        column("slow_start_threshold_bytes", "empty while it is unlimited"),
+        column("smoothed_rtt_ms", "the smoothed round-trip time"),
+        column("latest_rtt_ms", "the latest round-trip time"),
+        column("least_rtt_ms", "the least round-trip time"),
     ],
     detail: Detail::Full,
     lacks: |trace| why_not(trace, "congestion"),
-    write: write_congestion,
+    write: |trace, _, rows| {
+        trace.samples().iter().try_for_each(|it| {
+            rows(&[
+                Cell::Time(it.time_us),
+                Cell::maybe(it.congestion_window_bytes, Cell::Whole),
+                Cell::maybe(it.bytes_in_flight, Cell::Whole),
+                Cell::maybe(it.slow_start_threshold_bytes, Cell::Whole),
+                Cell::maybe(it.smoothed_rtt_ms, Cell::Number),
+                Cell::maybe(it.latest_rtt_ms, Cell::Number),
+                Cell::maybe(it.min_rtt_ms, Cell::Number),
+            ])
+        })
+    },
 };
-
-fn write_congestion(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    for it in source.trace.samples() {
-        rows(&[
-            Cell::time(it.time_us),
-            Cell::maybe(it.congestion_window_bytes, Cell::Whole),
-            Cell::maybe(it.bytes_in_flight, Cell::Whole),
-            Cell::maybe(it.slow_start_threshold_bytes, Cell::Whole),
-            Cell::maybe(it.smoothed_rtt_ms, Cell::Number),
-            Cell::maybe(it.latest_rtt_ms, Cell::Number),
-            Cell::maybe(it.min_rtt_ms, Cell::Number),
-        ])?;
-    }
-    Ok(())
-}
 
 pub(super) const PROGRESS: Series = Series {
     name: "progress",
     about: "a step of a curve of packet bytes, one curve after the other; a curve without bytes in the log has no rows",
     columns: &[
-        Column { name: "time_ms", about: "when" },
-        Column {
-            name: "curve",
-            about: "`sent`, `acknowledged`, `lost`, `allowed by the congestion window`, `allowed by the connection's flow control`",
-        },
-        Column { name: "bytes", about: "how many so far" },
+        column("time_ms", "when"),
+        column(
+            "curve",
+            "`sent`, `acknowledged`, `lost`, `allowed by the congestion window`, `allowed by the connection's flow control`",
+        ),
+        column("bytes", "how many so far"),
     ],
     detail: Detail::Full,
     lacks: |trace: &Trace| (trace.counts.packets_sent == 0).then_some(NO_SENT),
-    write: write_progress,
-};
-
-fn write_progress(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    for (name, points) in CURVES.into_iter().zip(curves(source.trace)) {
-        for (time_us, bytes) in points {
-            rows(&[Cell::time(time_us), Cell::text(name), Cell::Whole(bytes)])?;
+    write: |trace, _, rows| {
+        for (name, points) in CURVES.into_iter().zip(curves(trace)) {
+            for (time_us, bytes) in points {
+                rows(&[Cell::Time(time_us), Cell::Text(name), Cell::Whole(bytes)])?;
+            }
         }
-    }
-    Ok(())
-}
+        Ok(())
+    },
+};
 
 pub(super) const FLOW_CONTROL: Series = Series {
     name: "flow-control",
     about: "a limit of flow control that the side learned from the other end",
     columns: &[
-        Column {
-            name: "time_ms",
-            about: "the time from which it applies; empty for the initial limits, from transport parameters",
-        },
-        Column {
-            name: "limits",
-            about: "`connection`, `stream`; `streams of the other end`, `own streams`, `one-way streams` begin with theirs",
-        },
-        Column { name: "stream", about: "the stream's ID" },
-        Column { name: "limit_bytes", about: "how many bytes may be sent in all" },
+        column(
+            "time_ms",
+            "the time from which it applies; empty for the initial limits, from transport parameters",
+        ),
+        column(
+            "limits",
+            "`connection`, `stream`; `streams of the other end`, `own streams`, `one-way streams` begin with theirs",
+        ),
+        column("stream", "the stream's ID"),
+        column("limit_bytes", "how many bytes may be sent in all"),
     ],
     detail: Detail::Full,
     lacks: |trace: &Trace| trace.flow_control.is_none().then_some(NO_LIMITS),
-    write: write_flow_control,
-};
-
-fn write_flow_control(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    let Some(flow_control) = &source.trace.flow_control else { return Ok(()) };
-    let initial = [
-        ("streams of the other end", flow_control.initial.of_its_streams),
-        ("own streams", flow_control.initial.of_own_streams),
-        ("one-way streams", flow_control.initial.one_way),
-    ];
-    for (limits, bytes) in initial {
-        if let Some(bytes) = bytes {
-            rows(&[Cell::None, Cell::text(limits), Cell::None, Cell::Whole(bytes)])?;
+    write: |trace, _, rows| {
+        let Some(flow_control) = &trace.flow_control else { return Ok(()) };
+        let initial = ["streams of the other end", "own streams", "one-way streams"];
+        for (limits, bytes) in initial.into_iter().zip(flow_control.initial) {
+            if let Some(bytes) = bytes {
+                rows(&[Cell::None, Cell::Text(limits), Cell::None, Cell::Whole(bytes)])?;
+            }
         }
-    }
-    let connection = flow_control.connection.iter().map(|it| (None, it));
-    let streams = flow_control.streams.iter();
-    let of_streams =
-        streams.flat_map(|(stream, all)| all.iter().map(move |it| (Some(*stream), it)));
-    for (stream, &(time_us, bytes)) in connection.chain(of_streams) {
-        let limits = if stream.is_some() { "stream" } else { "connection" };
-        let stream = Cell::maybe(stream, Cell::Whole);
-        rows(&[Cell::time(time_us), Cell::text(limits), stream, Cell::Whole(bytes)])?;
-    }
-    Ok(())
-}
+        for &(time_us, bytes) in &flow_control.connection {
+            let limits = Cell::Text("connection");
+            rows(&[Cell::Time(time_us), limits, Cell::None, Cell::Whole(bytes)])?;
+        }
+        for (&stream, limits) in &flow_control.streams {
+            let cells = [Cell::Text("stream"), Cell::Whole(stream)];
+            for &(time_us, bytes) in limits {
+                rows(&[Cell::Time(time_us), cells[0], cells[1], Cell::Whole(bytes)])?;
+            }
+        }
+        Ok(())
+    },
+};
 
 pub(super) const RECOVERY: Series = Series {
     name: "recovery",
     about: "an event of loss recovery",
     columns: &[
-        Column { name: "time_ms", about: "when" },
-        Column {
-            name: "step",
-            about: "`lost` (declared lost), `spurious loss` (acknowledged after that), `probe timeout`, `recovery period` (one begins), \
+        column("time_ms", "when"),
+        column(
+            "step",
+            "`lost` (declared lost), `spurious loss` (acknowledged after that), `probe timeout`, `recovery period` (one begins), \
                     `persistent congestion`, `window cut` (after a loss), `window cut undone`",
-        },
-        Column {
-            name: "number",
-            about: "the packet that it concerns; for a probe timeout, the probe",
-        },
-        Column {
-            name: "window_bytes",
-            about: "for a cut of the congestion window: the window after it",
-        },
-        Column {
-            name: "basis",
-            about: "`logged`, or `inferred` from packets, acknowledgements and windows (RFC 9002, sections 6.2, 7.3 and 7.6)",
-        },
+        ),
+        column("number", "the packet that it concerns; for a probe timeout, the probe"),
+        column("window_bytes", "for a cut of the congestion window: the window after it"),
+        column(
+            "basis",
+            "`logged`, or `inferred` from packets, acknowledgements and windows (RFC 9002, sections 6.2, 7.3 and 7.6)",
+        ),
     ],
     detail: Detail::Full,
     lacks: |trace: &Trace| (trace.counts.packets_sent == 0).then_some(NO_SENT),
-    write: write_recovery,
+    write: |trace, _, rows| {
+        let recovery = LossRecovery::of(trace);
+        recovery.steps.iter().try_for_each(|step| {
+            rows(&[
+                Cell::Time(step.time_us),
+                Cell::Text(step.kind.name()),
+                Cell::maybe(step.packet, Cell::Whole),
+                Cell::maybe(step.window_bytes, Cell::Whole),
+                Cell::Text(recovery.basis_of(step.kind).map_or("", Basis::name)),
+            ])
+        })
+    },
 };
-
-fn write_recovery(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    let recovery = LossRecovery::of(source.trace);
-    for step in &recovery.steps {
-        let [name, basis] =
-            [step.kind.name(), recovery.basis_of(step.kind).map_or("", Basis::name)]
-                .map(Cell::text);
-        let [number, window] =
-            [step.packet, step.window_bytes].map(|it| Cell::maybe(it, Cell::Whole));
-        rows(&[Cell::time(step.time_us), name, number, window, basis])?;
-    }
-    Ok(())
-}
 
 pub(super) const RESTRAINTS: Series = Series {
     name: "restraints",
     about: "a period in which one cause held the sender back, as `utmost qlog limits` shows",
     columns: &[
-        Column { name: "from_ms", about: "from when" },
-        Column { name: "to_ms", about: "until when" },
-        Column { name: "by", about: "what held it back, by the names in schemas/qlog-limits.json" },
-        Column { name: "basis", about: "`logged`, `scheduler_calls` or `computed`" },
+        column("from_ms", "from when"),
+        column("to_ms", "until when"),
+        column("by", "what held it back, by the names in schemas/qlog-limits.json"),
+        column("basis", "`logged`, `scheduler_calls` or `computed`"),
     ],
     detail: Detail::Full,
     lacks: |trace| why_not(trace, "limits"),
-    write: write_restraints,
+    write: |trace, _, rows| {
+        let restraints = Restraints::of(trace, Evidence::All).map_err(io::Error::other)?;
+        let basis = Cell::Text(restraints.basis.name());
+        restraints.spans.iter().try_for_each(|it| {
+            rows(&[Cell::Time(it.from_us), Cell::Time(it.to_us), Cell::Text(it.by.name()), basis])
+        })
+    },
 };
-
-fn write_restraints(source: &Source<'_>, rows: &mut Rows<'_>) -> io::Result<()> {
-    let restraints = Restraints::of(source.trace, Evidence::All).map_err(io::Error::other)?;
-    for it in &restraints.spans {
-        let times = [it.from_us, it.to_us].map(Cell::time);
-        let [by, basis] = [it.by.name(), restraints.basis.name()].map(Cell::text);
-        rows(&[times[0], times[1], by, basis])?;
-    }
-    Ok(())
-}

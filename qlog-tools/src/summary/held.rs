@@ -58,43 +58,37 @@ pub struct Phase {
     pub to_ms: f64,
 }
 
-/// The cause of a restraint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// The handshake took long.
-    Handshake,
-    /// The server took long before it answered.
-    ThinkTime,
-    /// Responses were produced with pauses.
-    Application,
-    /// The window had to grow.
-    CongestionWindow,
-    /// Losses cut the window.
-    Loss,
-    /// Packets that were overtaken counted as lost, which cut the window.
-    Reordering,
-    /// More data was in flight than the path held, so it waited in queues.
-    Queue,
-    /// Nothing arrived that could free the window: the sender waited for its probe timer.
-    ProbeTimeout,
-    /// The client's window for the connection.
-    ConnectionFlowControl,
-    /// The client's windows for streams.
-    StreamFlowControl,
-    /// The sender's pacer.
-    Pacing,
-    /// The sender's scheduler.
-    Scheduler,
-    /// Nothing: it was sending.
-    Nothing,
-}
-
-impl Cause {
-    /// As JSON and tables name it.
-    pub fn name(self) -> String {
-        let name = serde_json::to_value(self).unwrap_or_default();
-        name.as_str().unwrap_or_default().to_owned()
+schedulers::named! {
+    /// The cause of a restraint.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Cause {
+        /// The handshake took long.
+        Handshake = "handshake",
+        /// The server took long before it answered.
+        ThinkTime = "think_time",
+        /// Responses were produced with pauses.
+        Application = "application",
+        /// The window had to grow.
+        CongestionWindow = "congestion_window",
+        /// Losses cut the window.
+        Loss = "loss",
+        /// Packets that were overtaken counted as lost, which cut the window.
+        Reordering = "reordering",
+        /// More data was in flight than the path held, so it waited in queues.
+        Queue = "queue",
+        /// Nothing arrived that could free the window: the sender waited for its probe timer.
+        ProbeTimeout = "probe_timeout",
+        /// The client's window for the connection.
+        ConnectionFlowControl = "connection_flow_control",
+        /// The client's windows for streams.
+        StreamFlowControl = "stream_flow_control",
+        /// The sender's pacer.
+        Pacing = "pacing",
+        /// The sender's scheduler.
+        Scheduler = "scheduler",
+        /// Nothing: it was sending.
+        Nothing = "nothing",
     }
 }
 
@@ -172,31 +166,24 @@ fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> 
 /// When a sender had work: during its handshake, and from each request to the last frame of its response.
 pub(super) fn working(sender: &Trace) -> Vec<(u64, u64)> {
     let (start_us, end_us) = bounds(sender);
-    let mut last_us: BTreeMap<u64, u64> = BTreeMap::new();
-    for frame in &sender.timeline.frames {
-        last_us.insert(frame.stream, frame.time_us);
-    }
-    let mut each: Vec<(u64, u64)> =
-        sender.handshake_us().map(|it| (start_us, it)).into_iter().collect();
-    for transfer in &sender.timeline.transfers {
-        let cancelled_us = transfer.cancel.map_or(end_us, |it| it.time_us);
-        let to_us = last_us.get(&transfer.stream).copied().unwrap_or(cancelled_us);
-        each.push((transfer.requested_us, to_us));
-    }
     if sender.timeline.transfers.is_empty() {
         return vec![(start_us, end_us)];
     }
-    joined(each)
+    let frames = sender.timeline.frames.iter();
+    let last_us: BTreeMap<u64, u64> = frames.map(|it| (it.stream, it.time_us)).collect();
+    let answered = sender.timeline.transfers.iter().map(|it| {
+        let cancelled_us = it.cancel.map_or(end_us, |it| it.time_us);
+        (it.requested_us, last_us.get(&it.stream).copied().unwrap_or(cancelled_us))
+    });
+    joined(sender.handshake_us().map(|it| (start_us, it)).into_iter().chain(answered).collect())
 }
 
 /// From each request to the first frame of its response.
 fn unanswered(sender: &Trace) -> Vec<(u64, u64)> {
     let transfers = sender.timeline.transfers.iter();
-    joined(
-        transfers
-            .filter_map(|it| Some((it.requested_us, sender.stream(it.stream)?.first_us)))
-            .collect(),
-    )
+    let each =
+        transfers.filter_map(|it| Some((it.requested_us, sender.stream(it.stream)?.first_us)));
+    joined(each.collect())
 }
 
 /// The stream of the request that had waited longest at a moment.
@@ -318,7 +305,7 @@ fn credit_bytes(sender: &Trace, by: Restraint) -> Option<u64> {
             });
             credits.max()
         }
-        Restraint::StreamFlowControl => flow_control.initial.of_its_streams,
+        Restraint::StreamFlowControl => flow_control.initial[0],
         _ => None,
     }
 }

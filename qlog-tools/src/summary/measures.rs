@@ -9,12 +9,9 @@ use super::ms;
 use crate::causes::{Causes, frame_causes};
 use crate::distribution::place;
 use crate::link_facts::{LinkFacts, busy, joined, rate, received_numbers};
-use crate::loss_recovery::{Basis, LossRecovery, StepKind};
+use crate::loss_recovery::{Basis, INITIAL_RTT_MS, LossRecovery, StepKind};
 use crate::packet::{Packet, PacketEvent, Space};
 use crate::trace::{StreamRole, Trace, Vantage};
-
-/// The round-trip time that a sender assumes before any measurement (RFC 9002, section 6.2.2).
-const INITIAL_RTT_MS: f64 = 333.0;
 
 /// The most bits per second of any path. A log that shows more has wrong lengths.
 const POSSIBLE_BITS_PER_S: f64 = 1e13;
@@ -122,12 +119,10 @@ pub struct Recovered {
     /// Probe timers that expired; 0 also if the log does not show them.
     pub probe_timeouts: u64,
     /// The source of that; `None`: the log does not show it.
-    #[serde(serialize_with = "basis_name")]
     pub timeouts_basis: Option<Basis>,
     /// Recovery periods.
     pub recovery_periods: u64,
     /// The source of these; `None`: the log does not show them.
-    #[serde(serialize_with = "basis_name")]
     pub periods_basis: Option<Basis>,
     /// Times of persistent congestion.
     pub persistent_congestion: u64,
@@ -204,11 +199,6 @@ fn never_came(server: &Trace, client: &Trace) -> Option<f64> {
     let sent: BTreeSet<u64> = sent.filter(|it| it <= last).collect();
     let lost = sent.difference(&came).count();
     (!sent.is_empty()).then(|| lost as f64 / sent.len() as f64)
-}
-
-#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde gives the field")]
-fn basis_name<S: serde::Serializer>(basis: &Option<Basis>, to: S) -> Result<S::Ok, S::Error> {
-    basis.map(Basis::name).serialize(to)
 }
 
 /// How values in milliseconds spread.

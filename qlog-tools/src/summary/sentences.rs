@@ -21,7 +21,6 @@ const URL_CHARACTERS: usize = 60;
 /// are too coarse to measure that.
 const COARSE: f64 = 1.05;
 
-/// The input of the sentences.
 struct Teller<'a> {
     summary: &'a Summary,
     /// The client's log or, without one, the server's.
@@ -57,7 +56,6 @@ pub(super) fn of(
     all.into_iter().flatten().collect()
 }
 
-/// The judgement of lint.
 fn verdict(lint: &Lint) -> Sentence {
     let (broken, basis) = (lint.packets_broken, &lint.basis);
     let checked = counted(lint.packets_checked, "packet");
@@ -161,7 +159,6 @@ impl Teller<'_> {
         }
     }
 
-    /// The stream and its requested URL.
     fn stream(&self, id: u64) -> String {
         let mut transfers =
             self.sender.timeline.transfers.iter().chain(&self.log.timeline.transfers);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::*;
 use crate::pairing::pairs;
 use crate::reader::{ReadOptions, read_file_traces, read_traces};
-use crate::trace::Detail;
+use crate::trace::{Detail, Trace};
 
 /// A request for `/a`, on stream 0.
 const REQUEST: &str = r#"{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":method","value":"GET"},{"name":":path","value":"/a"}]}}"#;

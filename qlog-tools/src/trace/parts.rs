@@ -58,14 +58,10 @@ pub(crate) struct RecoveryEvents {
     pub(crate) max_ack_delay_ms: Option<f64>,
 }
 
-/// An ACK frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ack {
-    /// When it came.
     pub(crate) time_us: u64,
-    /// Its reported delay.
     pub(crate) delay_ms: Option<f64>,
-    /// Its ranges.
     pub(crate) ranges: usize,
     /// The number of packets that it acknowledges for the first time.
     pub(crate) fresh: usize,
@@ -119,7 +115,6 @@ pub(crate) struct LongestRtt {
 }
 
 impl LongestRtt {
-    /// Takes another sample into account.
     pub(crate) fn add(&mut self, sample: &RecoverySample) {
         self.latest_ms = longer(self.latest_ms, sample.latest_rtt_ms);
         self.smoothed_ms = longer(self.smoothed_ms, sample.smoothed_rtt_ms);

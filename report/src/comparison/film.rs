@@ -50,10 +50,8 @@ const COLUMNS: u32 = 12;
 /// loads of a scene.
 pub fn film_page(film: &Film) -> String {
     let mut pictures = BTreeMap::new();
-    let mut scenes = Vec::new();
-    for (place, of_page) in film.scenes.iter().enumerate() {
-        scenes.push(scene(place, of_page, &mut pictures));
-    }
+    let scenes = film.scenes.iter().enumerate();
+    let scenes: Vec<_> = scenes.map(|(place, it)| scene(place, it, &mut pictures)).collect();
     let pictures: Vec<_> =
         pictures.into_iter().map(|(jpeg, class)| context! { class, jpeg }).collect();
     let view =
@@ -71,43 +69,39 @@ fn scene<'a>(
     let end_ms = last_pictures.map(|(ms, _)| *ms).fold(1.0, f64::max);
     let moments: Vec<f64> =
         (1..=COLUMNS).map(|it| end_ms * f64::from(it) / f64::from(COLUMNS)).collect();
-    let mut strips = Vec::new();
-    for strip in &scene.strips {
-        let mut cells = Vec::new();
+    let strips = scene.strips.iter().map(|strip| {
         let notes: Vec<String> = strip.notes.iter().map(|it| it.1.clone()).collect();
-        for moment in &moments {
+        let cells = moments.iter().map(|moment| {
             let shown = strip.pictures.iter().rev().find(|it| it.0 <= *moment);
             let picture = shown.map_or_else(String::new, |(_, jpeg)| {
                 let next = format!("p{}", pictures.len());
                 pictures.entry(jpeg).or_insert(next).clone()
             });
-            let seconds = format!("{:.1}", moment / 1000.0);
-            cells.push(context! { picture, seconds });
-        }
-        strips.push(context! { label => strip.label.as_str(), notes => notes, cells });
-    }
+            context! { picture, seconds => format!("{:.1}", moment / 1000.0) }
+        });
+        let cells: Vec<minijinja::Value> = cells.collect();
+        context! { label => strip.label.as_str(), notes, cells }
+    });
+    let strips: Vec<minijinja::Value> = strips.collect();
+    let rows = scene.strips.iter().map(|strip| RibbonRow {
+        label: strip.label.clone(),
+        notes: Vec::new(),
+        timeline: &strip.timeline,
+        marks: Vec::new(),
+    });
     let ribbons = Ribbons {
         id: format!("scene-{place}"),
         title: format!("{}: what arrived when", scene.heading),
         axis: Axis::Time,
         resources: scene.resources.clone(),
         note_titles: Vec::new(),
-        rows: scene.strips.iter().map(ribbon).collect(),
+        rows: rows.collect(),
     };
     let seconds: Vec<String> = moments.iter().map(|it| format!("{:.1} s", it / 1000.0)).collect();
     let first = scene.strips.first();
     let note_titles: Vec<String> =
         first.into_iter().flat_map(|it| &it.notes).map(|it| it.0.clone()).collect();
     context! { heading => scene.heading.as_str(), ribbons => ribbons.draw(&Sheet::default()), seconds, note_titles, strips }
-}
-
-fn ribbon(strip: &Strip) -> RibbonRow<'_> {
-    RibbonRow {
-        label: strip.label.clone(),
-        notes: Vec::new(),
-        timeline: &strip.timeline,
-        marks: Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{Figure, PageComparison, Row};
 use figures::axis::Axis;
-use figures::number_texts::{bytes_text, milliseconds_text, or_dash, ratio_number};
+use figures::number_texts::{bytes_text, milliseconds_or_dash, or_dash, ratio_number};
 use figures::{Curve, Curves, RibbonRow, Ribbons, Sheet};
 use qlog_tools::metrics::{BySet, Metric, completed_share};
 use qlog_tools::page_resources::PageResource;
@@ -67,18 +67,12 @@ fn is_above_fold(resources: &[PageResource]) -> impl Fn(&Transfer) -> bool {
 }
 
 fn in_a_sentence(resources: &[PageResource]) -> String {
-    let (mut all, mut atf) = (0, 0);
-    let (mut all_bytes, mut atf_bytes) = (0_u64, 0_u64);
-    for resource in resources {
-        let bytes = resource.body_bytes.unwrap_or_default();
-        all += 1;
-        all_bytes = all_bytes.saturating_add(bytes);
-        if resource.above_fold {
-            atf += 1;
-            atf_bytes = atf_bytes.saturating_add(bytes);
-        }
-    }
-    let [all_bytes, atf_bytes] = [all_bytes, atf_bytes].map(bytes_text);
+    let sum = |is_counted: fn(&PageResource) -> bool| {
+        let counted = resources.iter().filter(|it| is_counted(it));
+        let bytes = counted.clone().filter_map(|it| it.body_bytes);
+        (counted.count(), bytes_text(bytes.fold(0, u64::saturating_add)))
+    };
+    let ((all, all_bytes), (atf, atf_bytes)) = (sum(|_| true), sum(|it| it.above_fold));
     format!("{all} resources, {all_bytes}; {atf} of them above the fold (ATF), {atf_bytes}.")
 }
 
@@ -95,8 +89,7 @@ fn ribbons<'a>(
     for (run, row) in runs.iter().zip(rows) {
         let [value, speedup] =
             [row.metrics.get(metric), row.speedup].map(|it| if has_atf { it.atf } else { it.all });
-        let mut notes =
-            vec![or_dash(value.map(milliseconds_text)), or_dash(speedup.map(ratio_number))];
+        let mut notes = vec![milliseconds_or_dash(value), or_dash(speedup.map(ratio_number))];
         notes.extend(has_regret.then(|| or_dash(row.regret.map(|regret| format!("{regret:.2}")))));
         ribbons.push(RibbonRow {
             label: run.scheme.to_owned(),

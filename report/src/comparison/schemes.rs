@@ -88,7 +88,6 @@ fn main_set(comparison: &Comparison) -> (&'static str, NumbersOf) {
     }
 }
 
-/// The table of the answer.
 pub(super) fn answer_table(comparison: &Comparison) -> Option<Value> {
     let (place, of) = main_set(comparison);
     let columns = answer_columns(comparison, of);

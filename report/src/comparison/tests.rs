@@ -4,7 +4,7 @@ use super::*;
 use figures::Sheet;
 use figures::speedups::Speedups;
 use qlog_tools::assembly::StreamFrame;
-use qlog_tools::metrics::{Completions, byte_index};
+use qlog_tools::metrics::{self, Completions, byte_index};
 use qlog_tools::page_resources::PageResource;
 use qlog_tools::timeline::{Timeline, Transfer};
 use schedulers::Kind;

@@ -2,38 +2,10 @@
 
 use minijinja::value::Serde;
 use minijinja::{Value, context};
-use serde::Serialize;
 
 use super::{Comparison, NamedFigure, PageComparison, Row, schemes};
 use figures::number_texts::{milliseconds_text, or_dash, ratio_number};
 use qlog_tools::metrics::{METRICS, Metric, Set};
-
-/// A cell of a table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct Cell {
-    text: String,
-    /// Whether a test shows that it is better.
-    is_better: bool,
-    /// Whether it is the first of a group of columns.
-    is_first: bool,
-}
-
-/// A row: its name, its cells, a remark.
-#[derive(Debug, Clone, Serialize)]
-struct Line {
-    name: String,
-    /// The subject of the lines from this one on, if it changes.
-    section: Option<String>,
-    cells: Vec<Cell>,
-    note: Option<String>,
-}
-
-/// A heading, and its tooltip.
-#[derive(Debug, Clone, Serialize)]
-struct Heading {
-    text: &'static str,
-    about: &'static str,
-}
 
 /// A row's text in a column, if any.
 type TextOf<R> = dyn Fn(&R) -> Option<String>;
@@ -78,7 +50,7 @@ impl<R> Column<R> {
 pub(super) fn of(comparison: &Comparison) -> Value {
     let provenance = serde_json::to_string_pretty(&comparison.provenance).unwrap_or_default();
     let (drawn, lines): (Vec<&PageComparison>, Vec<&PageComparison>) =
-        comparison.pages.iter().partition(|page| page.is_drawn());
+        comparison.pages.iter().partition(|it| it.ribbons.is_some() || it.curve.is_some());
     let led_by_ribbons = comparison.figures.iter().all(|it| it.name != LEADING);
     let (leading, others): (Vec<&NamedFigure>, Vec<&NamedFigure>) =
         comparison.figures.iter().partition(|it| it.name == LEADING);
@@ -88,11 +60,11 @@ pub(super) fn of(comparison: &Comparison) -> Value {
     let ribbons = most_telling.and_then(|(_, it)| it.ribbons.as_ref());
     let lead = leading.first().map(|it| &it.figure).or(ribbons);
     let figures = others.into_iter().map(|it| Value::from(Serde(&it.figure)));
-    let mut pages = Vec::new();
-    for (place, it) in drawn.iter().enumerate() {
+    let pages = drawn.iter().enumerate().map(|(place, it)| {
         let leads = most_telling.is_some_and(|it| it.0 == place);
-        pages.push(page(it, comparison.metric, leads));
-    }
+        page(it, comparison.metric, leads)
+    });
+    let pages: Vec<Value> = pages.collect();
     context! {
         title => &comparison.title,
         answers => &comparison.answers,
@@ -221,27 +193,30 @@ pub(super) fn table<R>(
         shown.chunk_by(|one, other| one.group == other.group).collect();
     let firsts: Vec<bool> =
         groups.iter().flat_map(|group| (0..group.len()).map(|place| place == 0)).collect();
+    let has_notes = names.iter().any(|it| it.1.is_some());
     let mut lines = Vec::new();
     for (place, ((name, note), row)) in names.into_iter().zip(rows).enumerate() {
         let own = sections.get(place).filter(|it| !it.is_empty());
         let before = place.checked_sub(1).and_then(|it| sections.get(it));
-        let section = own.filter(|it| before != Some(*it)).cloned();
-        let cells = shown.iter().zip(&firsts).map(|(column, is_first)| Cell {
-            text: or_dash((column.text)(row)),
-            is_better: (column.is_better)(row),
-            is_first: *is_first,
+        let section = own.filter(|it| before != Some(*it));
+        let cells = shown.iter().zip(&firsts).map(|(column, is_first)| {
+            context! {
+                text => or_dash((column.text)(row)),
+                is_better => (column.is_better)(row),
+                is_first,
+            }
         });
-        lines.push(Line { name, section, cells: cells.collect(), note });
+        lines.push(context! { name, section, cells => cells.collect::<Vec<Value>>(), note });
     }
     let is_grouped = groups.iter().any(|it| !it[0].group.is_empty());
     let groups = groups.iter().map(|it| context! { name => it[0].group, columns => it.len() });
-    let headings = shown.iter().map(|it| Heading { text: it.heading, about: it.about });
+    let headings = shown.iter().map(|it| context! { text => it.heading, about => it.about });
     context! {
         is_grouped,
         groups => groups.collect::<Vec<Value>>(),
-        headings => Serde(headings.collect::<Vec<Heading>>()),
-        has_notes => lines.iter().any(|line| line.note.is_some()),
-        lines => Serde(lines),
+        headings => headings.collect::<Vec<Value>>(),
+        has_notes,
+        lines,
     }
 }
 

@@ -50,12 +50,11 @@ fn panels(recording: &Recording) -> Vec<Panel> {
 }
 
 fn lines(recording: &Recording, unit: Unit) -> Vec<(String, Vec<(u64, f64)>)> {
-    let mut lines = Vec::new();
-    for series in recording.series.iter().filter(|series| series.unit == unit) {
+    let lines = recording.series.iter().filter(|series| series.unit == unit).map(|series| {
         let points = series.points.iter().map(|&(at_us, value)| (at_us, value as f64));
-        lines.push((format!("{} of {}", series.name, recording.series_of), points.collect()));
-    }
-    lines
+        (format!("{} of {}", series.name, recording.series_of), points.collect())
+    });
+    lines.collect()
 }
 
 pub(super) fn bytes(value: f64) -> String {
@@ -150,7 +149,7 @@ fn pixels(plot: &Plot, values: &[(u64, f64)], most: f64, top: f64) -> Vec<(f64, 
         let before = points.last().map_or(first, |point| point.1);
         points.extend([(x, before), (x, lowest), (x, highest), (x, last)]);
     }
-    points.extend(points.last().map(|last| (plot.end(), last.1)));
+    points.extend(points.last().map(|last| (plot.x(plot.end_us), last.1)));
     points
 }
 

@@ -53,12 +53,10 @@ pub struct Total {
 pub(super) fn band(end: &End<'_>) -> Result<Band, &'static str> {
     let restraints = Restraints::of(end.trace, Evidence::All)?;
     let all_ms = restraints.duration_ms().max(f64::MIN_POSITIVE);
-    let totals = restraints.totals_ms().into_iter().map(|(by, ms)| Total {
-        name: in_words(by),
-        short_name: short_name(by),
-        colour: colour(by),
-        us: ms * 1000.0,
-        percent: 100.0 * ms / all_ms,
+    let totals = restraints.totals_ms().into_iter().map(|(by, ms)| {
+        let (short_name, colour) = short_name_and_side(by);
+        let (us, percent) = (ms * 1000.0, 100.0 * ms / all_ms);
+        Total { name: in_words(by), short_name, colour, us, percent }
     });
     let moved = restraints.spans.iter().map(|&Span { from_us, to_us, by }| Span {
         from_us: end.clock.at(from_us),
@@ -74,26 +72,15 @@ pub(super) fn band(end: &End<'_>) -> Result<Band, &'static str> {
     })
 }
 
-fn colour(by: Restraint) -> Option<usize> {
+fn short_name_and_side(by: Restraint) -> (&'static str, Option<usize>) {
     match by {
-        Restraint::CongestionWindow | Restraint::Acknowledgements => Some(0),
-        Restraint::ConnectionFlowControl | Restraint::StreamFlowControl => Some(1),
-        Restraint::Handshake
-        | Restraint::Application
-        | Restraint::Pacing
-        | Restraint::Scheduler => Some(2),
-        Restraint::Nothing => None,
-    }
-}
-
-fn short_name(by: Restraint) -> &'static str {
-    match by {
-        Restraint::Application => "application",
-        Restraint::Acknowledgements => "waiting for ACKs",
-        Restraint::ConnectionFlowControl => "connection's credit",
-        Restraint::StreamFlowControl => "streams' credit",
-        Restraint::Nothing => "sending",
-        other => in_words(other),
+        Restraint::CongestionWindow => (in_words(by), Some(0)),
+        Restraint::Acknowledgements => ("waiting for ACKs", Some(0)),
+        Restraint::ConnectionFlowControl => ("connection's credit", Some(1)),
+        Restraint::StreamFlowControl => ("streams' credit", Some(1)),
+        Restraint::Application => ("application", Some(2)),
+        Restraint::Handshake | Restraint::Pacing | Restraint::Scheduler => (in_words(by), Some(2)),
+        Restraint::Nothing => ("sending", None),
     }
 }
 

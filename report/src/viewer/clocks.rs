@@ -1,7 +1,6 @@
 //! Maps times of a log to the figure's axis, including times of the other end, which has another
 //! clock.
 
-/// Converts a log's times to the figure's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     /// The figure's zero, in µs on the clock of its log.

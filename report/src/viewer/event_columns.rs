@@ -24,8 +24,7 @@ pub struct EventColumns {
     pub events: usize,
     /// How many packets they are about.
     pub packets: usize,
-    /// The columns.
-    columns: serde_json::Value,
+    pub(super) columns: serde_json::Value,
 }
 
 /// Kinds of frames in the page's numbering: frames that are in the figures have no values here.
@@ -40,12 +39,12 @@ impl EventColumns {
     /// The events of `list`; `at` converts their times to the figure's. `shown` are the figure's frames, if they are from this
     /// log.
     pub fn of(list: &EventList, at: impl Fn(u64) -> u64, shown: &[StreamFrame]) -> Self {
-        let rows = list.rows();
+        let rows = &list.rows;
         let packets = rows.iter().filter_map(packet);
         let frames = frames(list, shown);
         let columns = json!({
-            "names": list.names(),
-            "kinds": list.kinds(),
+            "names": list.names,
+            "kinds": list.kinds,
             "time": pack_rising(rows.iter().map(|it| at(it.time_us))),
             "name": pack(rows.iter().map(|it| u64::from(it.name))),
             "what": pack(rows.iter().map(what)),
@@ -59,16 +58,10 @@ impl EventColumns {
             "value": pack(frames.values.iter().copied()),
             "valueCount": frames.values.len(),
             "textBytes": pack(rows.iter().map(|it| u64::from(it.text_bytes))),
-            "text": pack_bytes(list.texts()),
+            "text": pack_bytes(&list.texts),
         });
         let (events, packets) = (rows.len(), packets.count());
         Self { events, packets, columns, ..Self::default() }
-    }
-
-    /// The same, with the side that logged them and its clock.
-    #[must_use]
-    pub fn logged_by(self, whose: &str, file: String, to_own_clock_us: i64) -> Self {
-        Self { whose: whose.to_owned(), file, to_own_clock_us, ..self }
     }
 }
 
@@ -86,14 +79,14 @@ fn packet(row: &Row) -> Option<PacketOf> {
         RowAbout::Packet { event, space, number, bytes, frames } => {
             Some(PacketOf { event, space, number, bytes, frames })
         }
-        RowAbout::Connection | RowAbout::Stream(_) => None,
+        RowAbout::Connection | RowAbout::Metrics | RowAbout::Stream(_) => None,
     }
 }
 
 /// 0: something else, 1: a packet was sent, 2: received, 3: lost, 4: concerns a stream.
 fn what(row: &Row) -> u64 {
     match row.about {
-        RowAbout::Connection => 0,
+        RowAbout::Connection | RowAbout::Metrics => 0,
         RowAbout::Packet { event: PacketEvent::Sent, .. } => 1,
         RowAbout::Packet { event: PacketEvent::Received, .. } => 2,
         RowAbout::Packet { event: PacketEvent::Lost | PacketEvent::Acknowledged, .. } => 3,
@@ -125,7 +118,7 @@ fn frames(list: &EventList, shown: &[StreamFrame]) -> Frames {
     let mut shown = shown.iter().peekable();
     let mut all = list.frames();
     let mut largest = [0_u64; 4];
-    for row in list.rows() {
+    for row in &list.rows {
         let Some(packet) = packet(row) else { continue };
         for frame in all.by_ref().take(packet.frames as usize) {
             match frame {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::over_time::End;
 use crate::limits::SHOWN_FINDINGS;
-use qlog_tools::lint::{Allowance, Lint, Rules, lint};
+use qlog_tools::lint::{Allowance, Lint, Rules, Violation, lint};
 use qlog_tools::trace::Vantage;
 
 /// Lint's results for a log.
@@ -12,21 +12,8 @@ use qlog_tools::trace::Vantage;
 pub struct Findings {
     /// The judgement in a sentence; empty if no log is a sender's.
     pub verdict: String,
-    /// The first packets that violated the rules.
-    pub list: Vec<Finding>,
-}
-
-/// A packet that broke the rules.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// When it was sent, in the figure.
-    pub time_us: u64,
-    /// The stream whose bytes it had.
-    pub stream: u64,
-    /// The stream whose bytes should have been sent.
-    pub expected_stream: u64,
-    /// The rule.
-    pub rule: String,
+    /// The first packets that violated the rules. Times are the figure's.
+    pub list: Vec<Violation>,
 }
 
 impl Findings {
@@ -34,12 +21,7 @@ impl Findings {
     pub(super) fn of(lint: Lint, sender: &End<'_>) -> Self {
         let verdict = verdict(&lint);
         let shown = lint.violations.into_iter().take(SHOWN_FINDINGS);
-        let list = shown.map(|violation| Finding {
-            time_us: sender.clock.at(violation.time_us),
-            stream: violation.stream,
-            expected_stream: violation.expected_stream,
-            rule: violation.rule,
-        });
+        let list = shown.map(|it| Violation { time_us: sender.clock.at(it.time_us), ..it });
         Self { verdict, list: list.collect() }
     }
 }

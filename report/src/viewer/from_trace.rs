@@ -7,7 +7,7 @@ use super::clocks::Clock;
 use super::delivered::deliver;
 use super::event_columns::EventColumns;
 use super::findings::{Findings, judged};
-use super::in_numbers::InNumbers;
+use super::in_numbers::in_numbers;
 use super::over_time::{End, events, sent, series};
 use super::recording::{Answer, Frame, NO_FRAMES, Recording, Role, Stream};
 use crate::limits::SHOWN_PRIORITY_CHARACTERS;
@@ -79,7 +79,7 @@ impl Recording {
             band: band.ok(),
             events: events(&shown, other.as_ref()),
             logs: logs(&shown, other.as_ref(), lacks_lengths),
-            in_numbers: InNumbers::of(&traffic, whose(other.unwrap_or(shown).trace)),
+            in_numbers: in_numbers(&traffic, whose(other.unwrap_or(shown).trace)),
             beside: beside(trace, start_us, duration_us),
             answer: answer(summary.sentences, &shown, other.as_ref()),
             findings: lint.map_or_else(Findings::default, |it| {
@@ -130,11 +130,20 @@ fn beside(trace: &Trace, start_us: u64, duration_us: u64) -> Option<Box<Recordin
     }))
 }
 
-/// Removes the origin common to all addresses, and returns it.
+/// Removes the origin common to all addresses, and returns it: `https://a.test`.
 fn cut_common_origin(streams: &mut [Stream]) -> Option<String> {
-    let origin = common_origin(streams)?;
-    for stream in streams.iter_mut().filter(|it| it.role != Role::Control) {
-        stream.url.drain(..origin.len());
+    let of_requests = streams.iter_mut().filter(|it| it.role != Role::Control);
+    let urls: Vec<&mut String> = of_requests.map(|it| &mut it.url).collect();
+    let first = urls.first()?;
+    let host = first.find("://")? + 3;
+    let end = first[host..].find('/')? + host;
+    let origin = first[..end].to_owned();
+    let has_it = |url: &str| url.strip_prefix(&*origin).is_some_and(|it| it.starts_with('/'));
+    if !urls.iter().all(|url| has_it(url)) {
+        return None;
+    }
+    for url in urls {
+        url.drain(..end);
     }
     Some(shorten(&origin, NAME_CHARACTERS))
 }
@@ -202,8 +211,12 @@ fn logs(shown: &End<'_>, other: Option<&End<'_>>, lacks_lengths: bool) -> Vec<Ev
 fn log(end: &End<'_>, frames: &[StreamFrame]) -> EventColumns {
     let no_events = EventList::default();
     let list = end.trace.events.as_ref().map_or(&no_events, |it| &it.list);
-    let columns = EventColumns::of(list, |time_us| end.clock.at(time_us), frames);
-    columns.logged_by(whose(end.trace), name(end.trace), end.clock.to_own_us())
+    EventColumns {
+        whose: whose(end.trace).to_owned(),
+        file: name(end.trace),
+        to_own_clock_us: end.clock.to_own_us(),
+        ..EventColumns::of(list, |time_us| end.clock.at(time_us), frames)
+    }
 }
 
 /// The side that the values belong to, in the figures' words.
@@ -213,17 +226,6 @@ fn whose(trace: &Trace) -> &'static str {
         Vantage::Server => "the server",
         Vantage::Network | Vantage::Unknown => "the log's side",
     }
-}
-
-/// `https://a.test`, if all URLs begin with it.
-fn common_origin(streams: &[Stream]) -> Option<String> {
-    let mut urls = streams.iter().filter(|it| it.role != Role::Control).map(|it| &*it.url);
-    let first = urls.next()?;
-    let host = first.find("://")? + 3;
-    let end = first[host..].find('/')? + host;
-    let origin = &first[..end];
-    urls.all(|url| url.strip_prefix(origin).is_some_and(|path| path.starts_with('/')))
-        .then(|| origin.to_owned())
 }
 
 pub(super) fn start_us(trace: &Trace) -> u64 {
@@ -247,11 +249,9 @@ fn end_us(trace: &Trace) -> u64 {
 /// The streams in the order of requests; streams without a request come last.
 fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
     let priorities = priorities(trace);
-    let mut streams = Vec::new();
-    for row in stream_rows(trace) {
-        let said = priorities.get(&row.stream);
-        streams.push(stream(row, start_us, said));
-    }
+    let rows = stream_rows(trace).into_iter();
+    let streams = rows.map(|row| stream(start_us, priorities.get(&row.stream), row));
+    let mut streams: Vec<Stream> = streams.collect();
     streams.sort_by_key(|stream| (stream.role == Role::Control, stream.requested_us, stream.id));
     for (place, stream) in streams.iter_mut().enumerate() {
         stream.look = Look::nth(place);
@@ -259,7 +259,7 @@ fn streams(trace: &Trace, start_us: u64) -> Vec<Stream> {
     streams
 }
 
-fn stream(row: StreamRow, start_us: u64, priorities: Option<&Vec<&str>>) -> Stream {
+fn stream(start_us: u64, priorities: Option<&Vec<&str>>, row: StreamRow) -> Stream {
     let role = match row.role {
         StreamRole::Push => Role::Push,
         _ if row.requested_us.is_some() => Role::Request,

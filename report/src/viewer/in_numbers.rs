@@ -10,92 +10,56 @@ use qlog_tools::summary::Traffic;
 /// Kinds of frames in the table: the most frequent ones.
 const KINDS: usize = 20;
 
-/// The page's data on packets and acknowledgements.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct InNumbers {
-    /// The side they belong to: `the server`.
-    whose: String,
-    /// Sentences.
-    facts: Vec<String>,
-    /// How values spread.
-    spreads: Vec<Spread>,
-    /// Frames by kind.
-    kinds: Vec<Kind>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct Spread {
-    name: &'static str,
-    values: Distribution,
-}
-
 /// Frames of one kind: the numbers sent and received, and their data.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Kind {
-    name: String,
+#[derive(Default)]
+struct Kind<'a> {
+    name: &'a str,
     counts: [u64; 2],
     data_bytes: [u64; 2],
 }
 
-impl InNumbers {
-    pub(super) fn of(traffic: &Traffic, whose: &str) -> Self {
-        let (acks, pacing) = (traffic.acknowledgements.as_ref(), traffic.pacing.as_ref());
-        let packets = &traffic.packetization;
-        let spreads = [
-            ("from one ACK frame to the next, ms", acks.and_then(|it| it.intervals_ms.clone())),
-            ("an ACK frame was held back, ms", acks.and_then(|it| it.delays_ms.clone())),
-            (
-                "packets that an ACK frame acknowledges first",
-                acks.and_then(|it| it.packets.clone()),
-            ),
-            ("ranges of an ACK frame", acks.and_then(|it| it.ranges.clone())),
-            ("from one packet sent to the next, ms", pacing.and_then(|it| it.gaps_ms.clone())),
-            ("packets of a burst", pacing.and_then(|it| it.burst_packets.clone())),
-            ("bytes of a burst", pacing.and_then(|it| it.burst_bytes.clone())),
-            ("bytes of a packet sent", packets.sent.as_ref().and_then(|it| it.lengths.clone())),
-            (
-                "bytes of a packet received",
-                packets.received.as_ref().and_then(|it| it.lengths.clone()),
-            ),
-        ];
-        let spreads =
-            spreads.into_iter().filter_map(|(name, it)| Some(Spread { name, values: it? }));
-        let mut facts = facts(packets);
-        if let Some(ecn) = acks.and_then(|it| it.ecn) {
-            let (ect0, ect1, ce) = (ecn.ect0, ecn.ect1, ecn.ce);
-            facts.push(format!(
-                "ECN, by the last ACK frame with counts: {ect0} packets with ECT(0), {ect1} with ECT(1), {ce} with CE"
-            ));
-        }
-        Self { whose: whose.to_owned(), facts, spreads: spreads.collect(), kinds: kinds(packets) }
+/// For the template; `None` if there is nothing to show. `whose` is the side that they belong to: `the server`.
+pub(super) fn in_numbers(traffic: &Traffic, whose: &str) -> Option<Value> {
+    let (acks, pacing) = (traffic.acknowledgements.as_ref(), traffic.pacing.as_ref());
+    let packets = &traffic.packetization;
+    let [sent, received] = [&packets.sent, &packets.received].map(|it| it.as_ref());
+    let spreads = [
+        ("from one ACK frame to the next, ms", acks.and_then(|it| it.intervals_ms.as_ref())),
+        ("an ACK frame was held back, ms", acks.and_then(|it| it.delays_ms.as_ref())),
+        ("packets that an ACK frame acknowledges first", acks.and_then(|it| it.packets.as_ref())),
+        ("ranges of an ACK frame", acks.and_then(|it| it.ranges.as_ref())),
+        ("from one packet sent to the next, ms", pacing.and_then(|it| it.gaps_ms.as_ref())),
+        ("packets of a burst", pacing.and_then(|it| it.burst_packets.as_ref())),
+        ("bytes of a burst", pacing.and_then(|it| it.burst_bytes.as_ref())),
+        ("bytes of a packet sent", sent.and_then(|it| it.lengths.as_ref())),
+        ("bytes of a packet received", received.and_then(|it| it.lengths.as_ref())),
+    ];
+    let spreads = spreads.into_iter().filter_map(|(name, it)| Some(spread(name, it?)));
+    let mut facts = facts(packets);
+    if let Some(ecn) = acks.and_then(|it| it.ecn) {
+        let (ect0, ect1, ce) = (ecn.ect0, ecn.ect1, ecn.ce);
+        facts.push(format!(
+            "ECN, by the last ACK frame with counts: {ect0} packets with ECT(0), {ect1} with ECT(1), {ce} with CE"
+        ));
     }
+    let kinds = kinds(packets).into_iter().map(|Kind { name, counts, data_bytes }| {
+        let data = data_bytes.map(|it| if it > 0 { bytes_text(it) } else { String::new() });
+        context! { name, counts, data }
+    });
+    let (spreads, kinds): (Vec<Value>, Vec<Value>) = (spreads.collect(), kinds.collect());
+    (!facts.is_empty()).then(|| context! { whose, facts, spreads, kinds })
+}
 
-    /// For the template; `None` if there is nothing to show.
-    pub(super) fn view(&self) -> Option<Value> {
-        let spreads = self.spreads.iter().map(|Spread { name, values }| {
-            let highest = values.bars.iter().map(|it| it.count).max().unwrap_or_default();
-            let mut from = None;
-            let bars = values.bars.iter().map(|bar| {
-                let above = from.replace(bar.up_to).map_or_else(String::new, |it| format!("above {it}, "));
-                let height = 100.0 * bar.count as f64 / highest.max(1) as f64;
-                context! { height => format!("{height:.0}"), title => format!("{above}up to {}: {}", bar.up_to, bar.count) }
-            });
-            let numbers = [values.least, values.median, values.p95, values.most].map(number);
-            context! { name => *name, count => values.count, numbers, bars => bars.collect::<Vec<Value>>() }
-        });
-        let kinds = self.kinds.iter().map(|Kind { name, counts, data_bytes }| {
-            let data = data_bytes.map(|it| if it > 0 { bytes_text(it) } else { String::new() });
-            context! { name, counts, data }
-        });
-        (!self.facts.is_empty()).then(|| {
-            context! {
-                whose => &self.whose,
-                facts => &self.facts,
-                spreads => spreads.collect::<Vec<Value>>(),
-                kinds => kinds.collect::<Vec<Value>>(),
-            }
-        })
-    }
+fn spread(name: &str, values: &Distribution) -> Value {
+    let highest = values.bars.iter().map(|it| it.count).max().unwrap_or_default();
+    let mut from = None;
+    let bars = values.bars.iter().map(|bar| {
+        let above = from.replace(bar.up_to).map_or_else(String::new, |it| format!("above {it}, "));
+        let height = 100.0 * bar.count as f64 / highest.max(1) as f64;
+        context! { height => format!("{height:.0}"), title => format!("{above}up to {}: {}", bar.up_to, bar.count) }
+    });
+    let numbers = [values.least, values.median, values.p95, values.most].map(number);
+    context! { name, count => values.count, numbers, bars => bars.collect::<Vec<Value>>() }
 }
 
 fn facts(packets: &Packetization) -> Vec<String> {
@@ -132,12 +96,12 @@ fn overhead(it: &PacketsFilled) -> String {
     })
 }
 
-fn kinds(packets: &Packetization) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = Vec::new();
+fn kinds(packets: &Packetization) -> Vec<Kind<'_>> {
+    let mut kinds: Vec<Kind<'_>> = Vec::new();
     for (way, filled) in [&packets.sent, &packets.received].into_iter().enumerate() {
         for sum in filled.iter().flat_map(|it| &it.frames) {
             let place = kinds.iter().position(|it| it.name == sum.kind).unwrap_or_else(|| {
-                kinds.push(Kind { name: sum.kind.clone(), ..Kind::default() });
+                kinds.push(Kind { name: &sum.kind, ..Kind::default() });
                 kinds.len() - 1
             });
             kinds[place].counts[way] = sum.count;

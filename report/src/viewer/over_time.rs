@@ -7,7 +7,7 @@ use super::recording::{Events, Series, Unit};
 use crate::limits::SHOWN_EVENT_NAMES;
 use qlog_tools::clock_shift::shift_us;
 use qlog_tools::limits::SHOWN_EVENT_CHARACTERS;
-use qlog_tools::loss_recovery::{LossRecovery, StepKind};
+use qlog_tools::loss_recovery::{INITIAL_RTT_MS, LossRecovery, StepKind};
 use qlog_tools::packet::PacketEvent;
 use qlog_tools::saturating_cast::to_u64;
 use qlog_tools::short_texts::shorten;
@@ -20,7 +20,6 @@ pub(crate) const SENT_AGAIN: &str = "sent again";
 /// Steps of the curve of sent bytes: more than any screen has columns.
 const SENT_STEPS: u64 = 20_000;
 
-/// A log and its clock.
 #[derive(Clone, Copy)]
 pub(super) struct End<'a> {
     pub(super) trace: &'a Trace,
@@ -67,9 +66,6 @@ pub(super) fn series(end: &End<'_>) -> Vec<Series> {
     all.retain(|series| !series.points.is_empty());
     all
 }
-
-/// The round-trip time that a sender assumes before any measurement (RFC 9002, section 6.2.2).
-const INITIAL_RTT_MS: f64 = 333.0;
 
 /// When a round trip was first measured: values that stacks log before are assumptions, which would squash the rest.
 fn first_measured_us(samples: &[RecoverySample]) -> Option<u64> {

@@ -75,7 +75,7 @@ fn view(report: &Report) -> Value {
             let sentences =
                 answer.iter().map(|Answer { text, time_us }| context! { text, time_us });
             let answer: Vec<Value> = sentences.collect();
-            context! { name, sender, answer, facts, remarks, in_numbers => in_numbers.view() }
+            context! { name, sender, answer, facts, remarks, in_numbers }
         },
     );
     let provenance = match &report.provenance {

@@ -9,7 +9,6 @@ use super::band::Band;
 use super::columns::{pack, pack_rising};
 use super::event_columns::EventColumns;
 use super::findings::Findings;
-use super::in_numbers::InNumbers;
 use figures::palette::Look;
 use qlog_tools::alignment::path_of;
 use qlog_tools::causes::{Causes, Mark};
@@ -36,7 +35,7 @@ pub struct Recording {
     pub remarks: Vec<String>,
     /// Its packets and acknowledgements in numbers.
     #[serde(skip)]
-    pub in_numbers: InNumbers,
+    pub in_numbers: Option<minijinja::Value>,
     /// Traffic besides requests and responses: uploads and datagrams.
     pub beside: Option<Box<Recording>>,
     /// Whether its frames are sent ones, not received ones.

@@ -7,7 +7,7 @@ use crate::output;
 use crate::values::{Choices, choice};
 use ::serve::Failure;
 use qlog_tools::convert::{
-    Conversion, ConvertError, Converted, Cut, Ending, Part, Target, convert,
+    Conversion, ConvertError, Converted, Cut, Facts, Part, Target, convert, facts_at_end,
 };
 use qlog_tools::trace::Vantage;
 use std::collections::BTreeSet;
@@ -177,7 +177,7 @@ struct Opened {
     /// Its requested part.
     part: Option<Part>,
     /// Its header fields that follow the events.
-    ending: Option<Ending>,
+    ending: Option<Facts>,
 }
 
 /// Opens a log. It may have to be read twice: the contents of a part, and header fields after the events, are known only
@@ -190,7 +190,7 @@ fn open(arguments: &Arguments, log: &Path) -> Result<Opened, Failure> {
     let file = log.display().to_string();
     let mut input = if log.as_os_str() == "-" { spooled()? } else { opened(log)? };
     let trace = usize::from(arguments.trace) - 1;
-    let ending = Ending::survey(&file, &input, trace).map_err(refusal)?;
+    let ending = facts_at_end(&file, &input, trace).map_err(refusal)?;
     input.rewind().map_err(|error| Failure::of_file(log, error))?;
     if is_whole {
         return Ok(Opened { input, part: None, ending });

@@ -182,7 +182,7 @@ fn browser_traces_of(file: &str, json: Vec<u8>) -> Result<Option<Vec<Trace>>, St
     if end.is_some() && is_har(json) {
         return Err("the HAR's JSON ends early".to_owned());
     }
-    match browser::read(file, json).map_err(|error| error.to_string())? {
+    match browser::read(file, json)? {
         None if is_har(json) => {
             Err(format!("is not a HAR file: {}", browser::har_error(json).unwrap_or_default()))
         }

@@ -13,14 +13,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use subsetter::GlyphRemapper;
 
-/// The fonts that a page uses.
 pub(super) struct Fonts {
     database: Arc<Database>,
     /// In order of first use; `None` if the font cannot be embedded.
     used: Vec<(ID, Option<Used>)>,
 }
 
-/// A font in use.
 struct Used {
     units_per_em: f32,
     glyphs: GlyphRemapper,

@@ -5,6 +5,7 @@ use super::{RESOURCES, packed};
 use crate::png::PngError;
 use pdf_writer::types::{LineCapStyle, LineJoinStyle, PaintType, TilingType};
 use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str};
+use qlog_tools::saturating_cast::to_u64;
 use resvg::tiny_skia::PathSegment;
 use resvg::usvg::{
     Fill, FillRule, Group, LineCap, LineJoin, Node, Opacity, Paint, Path, Pattern, Stroke, Text,
@@ -14,19 +15,17 @@ use std::collections::BTreeMap;
 
 /// The objects that the page's operators refer to.
 pub(super) struct Page {
-    /// The document.
     pub(super) pdf: Pdf,
     fonts: Fonts,
     /// From the figure to the page.
     upright: Transform,
     /// The opacities of fills and strokes, in percent, and their names.
-    opacities: BTreeMap<[u32; 2], String>,
+    opacities: BTreeMap<[u64; 2], String>,
     /// Patterns, keyed by content and place of use.
     patterns: BTreeMap<String, (String, Ref)>,
     next: i32,
 }
 
-/// The six numbers of a transform.
 pub(super) fn matrix(it: Transform) -> [f32; 6] {
     [it.sx, it.ky, it.kx, it.sy, it.tx, it.ty]
 }
@@ -93,12 +92,7 @@ impl Page {
     }
 
     fn set_opacities(&mut self, content: &mut Content, opacities: [Opacity; 2]) {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and 100"
-        )]
-        let percent = opacities.map(|it| (it.get() * 100.0).round() as u32);
+        let percent = opacities.map(|it| to_u64((it.get() * 100.0).round().into()));
         let count = self.opacities.len();
         let name = self.opacities.entry(percent).or_insert_with(|| format!("O{count}"));
         content.set_parameters(Name(name.as_bytes()));

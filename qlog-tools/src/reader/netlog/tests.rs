@@ -122,7 +122,7 @@ fn all_that_a_session_says_is_read_or_counted() {
     assert_eq!(trace.incomplete(), None);
     let events = &trace.events.as_ref().unwrap().list;
     let other = |kind: &str, stream, value| {
-        let kind = events.kinds().iter().position(|it| it == kind).unwrap();
+        let kind = events.kinds.iter().position(|it| it == kind).unwrap();
         FrameContent::Other { kind, stream, value: Some(value) }
     };
     let frames: Vec<_> = events.frames().collect();
@@ -136,7 +136,7 @@ fn all_that_a_session_says_is_read_or_counted() {
     ];
     assert_eq!(frames, expected);
     let sizes: Vec<u32> = events
-        .rows()
+        .rows
         .iter()
         .filter_map(|it| match it.about {
             RowAbout::Packet { bytes, .. } => Some(bytes),
