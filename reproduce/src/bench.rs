@@ -22,7 +22,6 @@ use simulator::link::Rate;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A page, a server's and a client's settings, and a network.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) page: Arc<Page>,
@@ -43,7 +42,6 @@ pub(crate) struct Case {
     /// Whether cubic and reno pace. The sources' TCP did not.
     pub(crate) pacing: bool,
     pub(crate) send_buffer_bytes: u64,
-    /// The client's options: cookies, cache.
     pub(crate) client: client::Options,
     /// The client has been there before: its requests are sent with its first packet.
     pub(crate) returning: bool,
@@ -53,7 +51,6 @@ pub(crate) struct Case {
     pub(crate) runs: Option<usize>,
 }
 
-/// An earlier page on the connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Before {
     pub(crate) page: Arc<Page>,
@@ -95,7 +92,6 @@ impl Case {
         }
     }
 
-    /// Adds pushes of these paths.
     pub(crate) fn pushing<'a>(mut self, paths: impl IntoIterator<Item = &'a str>) -> Self {
         self.pushing.push = paths.into_iter().map(str::to_owned).collect();
         self
@@ -187,7 +183,6 @@ fn varied(network: &Network, variation: f64, seed: u64) -> Network {
     network
 }
 
-/// A page whose document has further fields.
 struct WithFields {
     page: PageSite,
     path: String,
@@ -207,9 +202,7 @@ impl Site for WithFields {
 /// One load: times in milliseconds from the client's start.
 #[derive(Debug, Clone)]
 pub(crate) struct Times {
-    /// When the document was requested.
     pub(crate) start_ms: f64,
-    /// When each resource was requested.
     pub(crate) request_ms: Vec<f64>,
     pub(crate) complete_ms: Vec<f64>,
     pub(crate) outcome: client::Outcome,
@@ -250,7 +243,6 @@ impl Times {
     }
 }
 
-/// The loads of one case.
 #[derive(Debug, Clone)]
 pub(crate) struct Sample(pub(crate) Vec<Times>);
 
@@ -280,11 +272,9 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     low + (high - low) * place.fract()
 }
 
-/// Carries out loads, several at a time.
 pub(crate) struct Bench {
     identity: Identity,
     pool: rayon::ThreadPool,
-    /// Loads of each case.
     pub(crate) runs: usize,
     /// By how much rate and delay differ from load to load, to either side.
     variation: f64,

@@ -17,7 +17,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-/// Downloads of one client: the requests, the server's options, and the network.
 #[derive(Debug, Clone)]
 pub(crate) struct Downloads {
     pub(crate) options: Options,
@@ -27,7 +26,6 @@ pub(crate) struct Downloads {
     /// Whether to read the congestion window from the server's log and the tail of cancels from the client's, which takes longer
     /// than the downloads.
     pub(crate) logs_window: bool,
-    /// How the client takes part in stream migration, if [`Options::migration`] is on.
     pub(crate) migrating: Migrating,
     /// When the client closes its connection, with everything in progress.
     pub(crate) close_ms: Option<f64>,
@@ -41,7 +39,6 @@ pub(crate) struct Download {
     pub(crate) at_ms: f64,
     pub(crate) bytes: u64,
     pub(crate) kind: Kind,
-    /// The time at which the client cancels it.
     pub(crate) cancel_ms: Option<f64>,
     /// It is only there to compete with others: the run ends once those are complete.
     pub(crate) is_background: bool,
@@ -52,7 +49,6 @@ pub(crate) struct Download {
 pub(crate) struct Downloaded {
     /// The time at which each response was complete, by request.
     pub(crate) complete_ms: Vec<Option<f64>>,
-    /// The server's datagrams.
     pub(crate) sent: Vec<Sent>,
     /// The server's congestion window in bytes, whenever it changed, if it was wanted.
     pub(crate) window: Vec<(f64, f64)>,
@@ -60,7 +56,6 @@ pub(crate) struct Downloaded {
     pub(crate) tail: Option<Tail>,
 }
 
-/// A datagram of the server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sent {
     pub(crate) at_ms: f64,
@@ -89,7 +84,6 @@ pub(crate) fn network(name: &str, bits_per_s: f64, rtt_ms: f64, queue: Queue) ->
 }
 
 impl Download {
-    /// A request that is not cancelled.
     pub(crate) fn new(at_ms: f64, bytes: u64, kind: Kind) -> Self {
         Self { at_ms, bytes, kind, cancel_ms: None, is_background: false }
     }
@@ -147,7 +141,6 @@ impl Downloads {
     }
 }
 
-/// Downloads in progress.
 struct Running<'a> {
     requests: &'a [Download],
     close_ms: Option<f64>,
@@ -223,12 +216,10 @@ impl<'a> Running<'a> {
             })
     }
 
-    /// The virtual time of an instant of the downloads.
     fn at(&self, ms: f64) -> Duration {
         self.start.unwrap_or_default() + milliseconds(ms)
     }
 
-    /// Makes and cancels the requests that are due.
     fn act(&mut self, migrating: Migrating) {
         if self.start.is_none() && self.is_ready(migrating) {
             self.start = Some(self.world.elapsed());
@@ -337,7 +328,6 @@ fn stream(place: usize) -> StreamId {
     StreamId(place as u64 * 4)
 }
 
-/// Reads the tail from the client's log, which is at its end.
 fn tail(log: &MemoryLog) -> Result<Option<Tail>, ReproduceError> {
     let trace = read("the client's log", log.take().as_slice());
     Ok(Tail::of(&trace.map_err(ReproduceError::unusable)?.timeline))

@@ -25,7 +25,6 @@ pub fn write(reproduction: &Reproduction, folder: &Path) -> Result<(), FileError
 /// The format of `NAME.manifest.json`. Manifests that were kept before it had one do not name it.
 const MANIFEST_FORMAT: &str = "utmost-reproduction-manifest/1";
 
-/// How a reproduction was made, as a file.
 #[derive(Serialize)]
 struct Manifest<'a> {
     format: &'static str,
@@ -75,7 +74,6 @@ impl Reproduction {
     }
 }
 
-/// The columns of a table that only some experiments have.
 struct Columns {
     interval: bool,
     model: bool,

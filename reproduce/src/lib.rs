@@ -154,7 +154,6 @@ fn in_parallel<I: Sync, T: Send>(
 }
 
 impl Experiment {
-    /// The medium of its figure: a screen, with the conditions below.
     fn sheet(&self) -> Sheet {
         Sheet { conditions: self.conditions.to_owned(), ..Sheet::default() }
     }

@@ -68,7 +68,6 @@ impl<'a> Load<'a> {
         simulation.states.iter().map(|it| it.complete_ms).collect()
     }
 
-    /// When the last resource is complete.
     pub(crate) fn done_ms(&self) -> f64 {
         self.completions_ms().into_iter().fold(0.0, f64::max)
     }
@@ -78,9 +77,7 @@ impl<'a> Load<'a> {
 enum Event {
     /// A request arrived, or a push was promised.
     Opened(usize),
-    /// The server has the response.
     Ready(usize),
-    /// A packet arrived at the client.
     Arrived(usize, f64),
     /// The client's acknowledgement of it arrived.
     Acknowledged(usize, f64),
@@ -256,7 +253,6 @@ impl<'a> Simulation<'a> {
         self.at(arrives_ms + self.one_way_ms(), Event::Acknowledged(item, bytes));
     }
 
-    /// The resource that sends the next packet.
     fn next(&self) -> Option<usize> {
         let sendable = (0..self.states.len()).filter(|item| {
             let state = &self.states[*item];

@@ -108,7 +108,6 @@ impl Row {
         }
     }
 
-    /// The same for a value with an interval.
     pub(super) fn estimated(
         id: impl Into<String>,
         metric: impl Into<String>,
@@ -148,7 +147,6 @@ impl Row {
         Self { interval: interval.map(|it| it.map(rounded)), ..self }
     }
 
-    /// It repeats this cell of a published matrix.
     pub(super) fn in_cell(self, line: &'static str, column: &'static str) -> Self {
         Self { cell: Some(Cell { line, column }), ..self }
     }
@@ -173,25 +171,21 @@ impl Row {
         self
     }
 
-    /// Must be within this distance of the published value.
     pub(super) fn within(self, distance: f64) -> Self {
         let published = self.published.unwrap_or(f64::NAN);
         self.must(format!("within {distance}"), |it| (it - published).abs() <= distance)
     }
 
-    /// Must be within this share of the published value.
     pub(super) fn within_share(self, share: f64) -> Self {
         let published = self.published.unwrap_or(f64::NAN);
         self.must(percent(share), |it| (it / published - 1.0).abs() <= share)
     }
 
-    /// Must be within this distance of the model's value.
     pub(super) fn within_of_model(self, distance: f64, unit: &str) -> Self {
         let model = self.model.unwrap_or(f64::NAN);
         self.by_model(format!("within {distance}{unit}"), |it| (it - model).abs() <= distance)
     }
 
-    /// Must be within this share of the model's value.
     pub(super) fn within_share_of_model(self, share: f64) -> Self {
         let model = self.model.unwrap_or(f64::NAN);
         self.by_model(percent(share), |it| (it / model - 1.0).abs() <= share)
@@ -263,7 +257,6 @@ pub(super) fn all_hold(rows: &[Row]) -> Option<bool> {
     rows.iter().filter_map(|it| it.verdicts.hold()).reduce(|one, other| one && other)
 }
 
-/// One value divided by another, if both are known.
 pub(crate) fn ratio(value: Option<f64>, by: Option<f64>) -> Option<f64> {
     Some(value? / by?)
 }

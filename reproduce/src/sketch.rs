@@ -26,7 +26,6 @@ pub(crate) struct Item {
     pub(crate) wait_ms: f64,
 }
 
-/// When a resource is discovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
     /// By the navigation: the document.
@@ -40,7 +39,6 @@ pub(crate) enum Found {
 }
 
 impl Sketch {
-    /// A page with only a document.
     pub(crate) fn new(name: impl Into<String>, html_bytes: u64) -> Self {
         let html = Item {
             path: "/".into(),
@@ -66,7 +64,6 @@ impl Sketch {
         self
     }
 
-    /// Makes the server take this long for the document.
     pub(crate) fn thinking(mut self, wait_ms: f64) -> Self {
         self.items[0].wait_ms = wait_ms;
         self

@@ -3,7 +3,6 @@
 use lab::study::statistics::Interval;
 use serde::Serialize;
 
-/// The authority for a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Authority {
     /// The publication: its value, or its words.
@@ -49,12 +48,11 @@ pub struct Verdicts {
     /// Whether the model's value meets the publication's condition.
     #[serde(skip)]
     pub(super) model_meets_source: Option<bool>,
-    /// Whether the published value meets the publication's condition. One that does not was chosen wrongly.
+    /// Whether the published value misses the publication's condition, which was then chosen wrongly.
     #[serde(skip)]
     pub(super) source_meets_itself: bool,
 }
 
-/// The values that a condition is applied to.
 pub(super) struct Values {
     pub(super) ours: Option<f64>,
     pub(super) interval: Option<Interval>,

@@ -12,7 +12,6 @@ pub(super) const CONTROLS: [CongestionControl; 3] =
     [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
 
 schedulers::named! {
-    /// How packets are lost.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(super) enum Model {
         /// Each by itself.

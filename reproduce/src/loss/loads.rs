@@ -21,7 +21,6 @@ pub(super) struct Plan<'a> {
     pub(super) schemes: &'a [&'static str],
     /// Loads of each page under each scheme, a seed each.
     pub(super) runs: usize,
-    /// Loads at a time.
     pub(super) jobs: usize,
 }
 
@@ -55,7 +54,6 @@ struct Loaded {
 }
 
 impl Plan<'_> {
-    /// How many loads `conditions` take.
     pub(super) fn loads(&self, conditions: usize) -> usize {
         conditions * self.pages.len() * self.schemes.len() * self.runs
     }
@@ -111,7 +109,6 @@ fn blocked_ms(timeline: &Timeline) -> f64 {
     HeadOfLine::new(Arrivals { frames: &frames, sent: None, received: None }).intra.mean_ms
 }
 
-/// The schemes of one condition's loads.
 fn outcomes(loads: &[Loaded]) -> Vec<Outcome> {
     let runs: Vec<RunRecord> = loads.iter().map(|it| it.record.clone()).collect();
     let times = metrics::find("critical_ms").map(|it| summarise(&runs, it, |page| page));

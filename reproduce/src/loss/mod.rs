@@ -31,7 +31,6 @@ const SEQUENTIAL: [&str; 2] = ["fifo", "dfifo"];
 /// The paper speaks of "many parallel streams".
 const RESOURCES_MIN: usize = 30;
 
-/// Loads of each page under each scheme in each condition.
 const RUNS: usize = 2;
 
 const HYPOTHESIS: &str = "The hypothesis, at 5 % of loss";
@@ -62,7 +61,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     })
 }
 
-/// All pages that were recorded in a browser here and have many resources.
 fn pages(all: &[Arc<Page>]) -> Vec<Arc<Page>> {
     let recorded = all.iter().filter(|it| it.source.kind == SourceKind::Recorded);
     recorded.filter(|it| it.resources.len() >= RESOURCES_MIN).cloned().collect()

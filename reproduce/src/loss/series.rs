@@ -7,7 +7,6 @@ use figures::ratio_panels::{Point, RatioPanel, RatioPanels};
 use qlog_tools::metrics::Set;
 use server::CongestionControl;
 
-/// One network, loss model and congestion control.
 pub(super) struct Series {
     network: &'static str,
     model: Model,
@@ -42,7 +41,6 @@ impl Series {
         Ok((conditions, every))
     }
 
-    /// With the outcomes of all conditions.
     pub(super) fn filled(self, outcomes: &[Vec<Outcome>]) -> Self {
         let outcomes = self.conditions.iter().map(|it| outcomes[*it].clone()).collect();
         Self { outcomes, ..self }
@@ -64,14 +62,12 @@ impl Series {
         self.outcomes.get(rate)?.iter().find(|it| it.scheme == scheme)
     }
 
-    /// The arithmetic mean at a place of [`PERCENTS`].
     pub(super) fn mean_speedup(&self, scheme: &str, set: Set, rate: usize) -> Estimate {
         let found = self.outcome(scheme, rate);
         let value = found.and_then(|it| it.speedup.get(set));
         Estimate::new(value, found.and_then(|it| it.interval.get(set)))
     }
 
-    /// The geometric mean there.
     pub(super) fn speedup(&self, scheme: &str, set: Set, rate: usize) -> Estimate {
         let found = self.outcome(scheme, rate);
         let value = found.and_then(|it| it.geometric.get(set));
@@ -115,7 +111,6 @@ pub(super) fn speedups(heading: &str, every: &[Series], schemes: &[&str], set: S
     })
 }
 
-/// A column for each share of loss.
 pub(super) fn by_rate(
     heading: &str,
     every: &[Series],
@@ -153,7 +148,6 @@ fn table(
     Table { heading: heading.to_owned(), labels, columns, lines }
 }
 
-/// A panel for each series: the speedups over all resources.
 pub(super) fn figure(every: &[Series], schemes: &[&str]) -> RatioPanels {
     let panels = every.iter().map(|series| RatioPanel {
         title: series.words(),

@@ -16,7 +16,6 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Our pages, made by hand from the paper's description.
 pub(super) const PAGES: [&str; 2] = ["case-study-1", "case-study-2"];
 /// Speedups with a large send buffer are over `rr` without one.
 const BUFFERED: Measure = ATF_1000K.over_unbuffered_rr();

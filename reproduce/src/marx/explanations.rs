@@ -13,7 +13,6 @@ use figures::number_texts::ratio_text;
 use lab::study::statistics::{self, Interval, spearman};
 use schedulers::Kind;
 
-/// The heading of [`rows`].
 pub(super) const TABLE: &str = "Explanations, tested on the pages";
 
 /// The pages by their origin.
@@ -26,7 +25,6 @@ const SOURCES: [(&str, SourceKind); 4] = [
 
 const COLUMNS: [(&str, Measure); 3] = [("All", ALL), ("ATF", ATF), ("1000K", ATF_1000K)];
 
-/// The explanations of Table 2.
 pub(super) fn rows(matrix: &Matrix) -> Vec<Row> {
     let mut rows = late_scripts(matrix);
     rows.extend(["zeroweight", "bucket-html"].map(|it| hero_gain(matrix, it)));
@@ -91,7 +89,6 @@ pub(super) fn other_means(matrix: &Matrix) -> Table {
     }
 }
 
-/// The ATF column by the pages' source.
 pub(super) fn by_source(matrix: &Matrix) -> Table {
     let lines = TABLE_2.iter().map(|Table2Row { scheme, .. }| {
         let values =
@@ -180,7 +177,6 @@ fn buffer(matrix: &Matrix) -> Vec<Row> {
     rows
 }
 
-/// How far the mean is above 1.
 fn above_one(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
     mean_interval(speedups).map(|it| it.map(|it| it - 1.0))
 }

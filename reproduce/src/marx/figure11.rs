@@ -74,7 +74,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     })
 }
 
-/// Rows of the public page.
 fn rows(bucket: &Progress, rr: &Progress) -> Vec<Row> {
     let ratio = rr.sampled_ms / bucket.sampled_ms;
     vec![

@@ -103,7 +103,6 @@ fn share_of_dots(matrix: &Matrix, counts: fn(f64) -> bool) -> Estimate {
     })
 }
 
-/// The dots of these pages, each with its scheme.
 fn dots(matrix: &Matrix, pages: &[&Arc<Page>]) -> Vec<(&'static str, f64)> {
     let mut dots = Vec::new();
     for page in pages {
@@ -117,7 +116,6 @@ fn dots(matrix: &Matrix, pages: &[&Arc<Page>]) -> Vec<(&'static str, f64)> {
     dots
 }
 
-/// Means of the well-performing schemes by size class.
 fn medium_least(matrix: &Matrix) -> [Row; 2] {
     [(SizeClass::Small, "small"), (SizeClass::Large, "large")].map(|(class, name)| {
         let share = matrix.estimate(|pages| {
@@ -253,7 +251,6 @@ fn less_than_half(matrix: &Matrix) -> [Row; 2] {
     ]
 }
 
-/// The scheme's dots of each column.
 fn figure(matrix: &Matrix) -> SpeedupDots {
     let groups = TABLE_2.iter().map(|published| {
         let columns = COLUMNS.iter().map(|(_, measure)| {

@@ -32,7 +32,6 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 const SEEDS: u64 = 20;
-/// Loads of each case on engine `stack`.
 const STACK_SEEDS: u64 = 5;
 /// The change of an index that counts as "hardly changes".
 const HARDLY: f64 = 0.03;
@@ -48,7 +47,6 @@ struct Jittering {
     network: &'static str,
     /// The place of the page among [`Reading::all`].
     reading: usize,
-    /// Before the IDs of its rows.
     prefix: &'static str,
     table: &'static str,
 }
@@ -81,7 +79,6 @@ const JITTERINGS: [Jittering; 4] = [
     },
 ];
 
-/// Schemes with and without head-of-line blocking between streams.
 const MODES: [(&str, &str, DeliveryOrder); 4] = [
     ("rr, jitter only", "rr", DeliveryOrder::Stream),
     ("rr, HOL-blocking", "rr", DeliveryOrder::Connection),
@@ -89,7 +86,6 @@ const MODES: [(&str, &str, DeliveryOrder); 4] = [
     ("fifo, HOL-blocking", "fifo", DeliveryOrder::Connection),
 ];
 
-/// Loads of one scheme in one mode, a seed each.
 struct Mode {
     label: &'static str,
     loads: Vec<Measured>,
@@ -181,17 +177,14 @@ impl Mode {
         self.median(|it| it.stacks.blocking.intra.mean_ms)
     }
 
-    /// The most packets handed up at one moment.
     fn largest(&self) -> Option<f64> {
         self.median(|it| it.stacks.largest() as f64)
     }
 
-    /// Stacks of four packets or more.
     fn fours(&self) -> Option<f64> {
         self.median(|it| it.stacks.at_least(4) as f64)
     }
 
-    /// The stacks of its whole loads.
     fn rows(&self, prefix: &str) -> [Row; 2] {
         let label = self.label;
         let id = label.replace(", ", "-").replace(' ', "-");

@@ -78,7 +78,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     })
 }
 
-/// The page under each scheme, and with the two larger send buffers.
 fn ribbons(page: &Arc<Page>) -> Result<Vec<Ribbon>, ReproduceError> {
     let mut ribbons = Vec::new();
     for scheme in paper_names() {
@@ -191,12 +190,10 @@ fn similar(ribbons: &[Ribbon]) -> Row {
     )
 }
 
-/// How often the next packet is another resource's.
 fn switches(timeline: &Timeline) -> f64 {
     timeline.frames.windows(2).filter(|pair| pair[0].stream != pair[1].stream).count() as f64
 }
 
-/// When the first resource of the kind was complete.
 fn completion_ms(page: &Page, timeline: &Timeline, kind: Kind) -> Option<f64> {
     let resource = page.resources.iter().find(|it| Kind::of_mime(&it.mime) == kind)?;
     let url = page.url(resource.id);

@@ -48,10 +48,8 @@ pub(super) struct Measure {
     rr_buffer: Buffer,
 }
 
-/// All resources, without a send buffer.
 pub(super) const ALL: Measure =
     Measure { index: |it| it.all, buffer: Buffer::NONE, rr_buffer: Buffer::NONE };
-/// Resources above the fold, without a send buffer.
 pub(super) const ATF: Measure = Measure { index: |it| it.atf, ..ALL };
 /// Resources above the fold, with the paper's largest send buffer.
 pub(super) const ATF_1000K: Measure = ATF.buffered(Buffer::K1000);
@@ -74,7 +72,6 @@ pub(super) const FIREFOX_AS_RUN: &str = "firefox@quicker";
 /// The index of each load, sampled each 100 ms as the paper does.
 pub(super) struct Matrix {
     pub(super) pages: Vec<Arc<Page>>,
-    /// By page, scheme and buffer.
     indices: BTreeMap<(String, String, Buffer), BySet>,
 }
 
@@ -91,7 +88,6 @@ pub(super) fn scheme_names() -> Vec<String> {
 }
 
 impl Matrix {
-    /// Loads all `pages` under the paper's schemes with each of `buffers`.
     pub(super) fn load(
         pages: &[Arc<Page>],
         buffers: &[Buffer],
@@ -100,7 +96,6 @@ impl Matrix {
         Self::load_under(pages, buffers, &[FIREFOX_AS_RUN], jobs)
     }
 
-    /// The same under `others`, too.
     pub(super) fn load_under(
         pages: &[Arc<Page>],
         buffers: &[Buffer],
@@ -132,7 +127,6 @@ impl Matrix {
         metrics::byte_index().speedup(rr, own)
     }
 
-    /// The speedups on all pages that have one.
     pub(super) fn speedups(&self, scheme: &str, measure: Measure) -> Vec<PageSpeedup<'_>> {
         let pages = self.pages.iter();
         pages.filter_map(|it| Some((it, self.speedup(&it.name, scheme, measure)?))).collect()
@@ -143,7 +137,6 @@ impl Matrix {
         mean_estimate(&self.speedups(scheme, measure))
     }
 
-    /// A statistic of the pages, and its 95 % interval.
     pub(super) fn estimate(&self, statistic: impl Fn(&[&Arc<Page>]) -> Option<f64>) -> Estimate {
         let all: Vec<&Arc<Page>> = self.pages.iter().collect();
         let sites = all.iter().map(|it| it.site());
@@ -171,7 +164,6 @@ pub(super) fn mean_interval(speedups: &[PageSpeedup<'_>]) -> Option<Interval> {
     bootstrap_mean(&of_sites(speedups, |it| it))
 }
 
-/// The geometric mean with its interval.
 pub(super) fn geometric_mean_estimate(speedups: &[PageSpeedup<'_>]) -> Estimate {
     let values: Vec<f64> = speedups.iter().map(|it| it.1).collect();
     Estimate::new(statistics::geometric_mean(&values), geometric_mean_interval(speedups))
@@ -210,7 +202,6 @@ pub(super) fn mean_of_all_but_three(speedups: &[PageSpeedup<'_>]) -> Option<f64>
     statistics::mean(&values)
 }
 
-/// The share of a page's bytes that are scripts below the fold: deferred, asynchronous, or late.
 pub(super) fn late_script_share(page: &Page) -> f64 {
     let late =
         page.resources.iter().filter(|it| Kind::of_mime(&it.mime) == Kind::Js && !it.above_fold);

@@ -21,7 +21,6 @@ use lab::network::Network;
 use lab::{Load, Metadata};
 use std::sync::Arc;
 
-/// The schemes' knowledge, for the methods.
 const KNOWN: &str = "The server has a resource list, as the paper's had: schemes know all that a page says of a resource \
     (`--metadata full`).";
 

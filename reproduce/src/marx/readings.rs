@@ -25,9 +25,7 @@ pub(super) const READINGS: &str = "The page of Davies and Meenan in four reading
 
 /// A page, and how its rows differ from the others'.
 pub(super) struct Reading {
-    /// Before the IDs of its rows.
     pub(super) prefix: &'static str,
-    /// The table of its rows.
     pub(super) table: &'static str,
     pub(super) page: Arc<Page>,
 }

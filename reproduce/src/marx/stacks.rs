@@ -36,17 +36,14 @@ impl Stacks {
         Self { handed_up, blocking }
     }
 
-    /// The most packets handed up at once.
     pub(super) fn largest(&self) -> usize {
         self.handed_up.values().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// The stacks of this many packets or more.
     pub(super) fn at_least(&self, packets: usize) -> usize {
         self.handed_up.values().filter(|it| it.len() >= packets).count()
     }
 
-    /// The share of packets that were handed up with others.
     pub(super) fn stacked_share(&self) -> f64 {
         let all: usize = self.handed_up.values().map(Vec::len).sum();
         let stacked: usize = self.handed_up.values().map(Vec::len).filter(|it| *it > 1).sum();

@@ -160,7 +160,6 @@ fn cell(matrix: &Matrix, column: Column, published: &Table2Row) -> Row {
         .because(&deviation(matrix, published.scheme, column))
 }
 
-/// Why a cell differs from the printed one.
 fn deviation(matrix: &Matrix, scheme: &str, column: Column) -> String {
     let speedups = matrix.speedups(scheme, column.measure);
     let median = statistics::median(&speedups.iter().map(|it| it.1).collect::<Vec<_>>());
@@ -258,7 +257,6 @@ fn zeroweight_apart(matrix: &Matrix) -> Vec<Row> {
     rows
 }
 
-/// The share of late scripts from which a page has many.
 const LATE_SCRIPTS: f64 = 0.1;
 
 fn correlate(matrix: &Matrix, column: Column, measure: Measure) -> Option<f64> {

@@ -9,7 +9,6 @@ use push::visits::PushWhen;
 const TABLE: &str = "Directives";
 const TWO_OF_THREE: &str = "`max_concurrent_pushes` of 2, three paths";
 
-/// The article's example of two links in one field.
 const TWO_LINKS: &str = "</style.css>; as=style; rel=preload, </image1.jpg>; as=image; rel=preload";
 
 pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {

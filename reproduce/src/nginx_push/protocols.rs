@@ -13,7 +13,6 @@ struct Protocol {
     name: &'static str,
     /// "Establishing a connection over HTTP takes 1 RTT; for HTTPS and HTTP/2, it takes 2 RTTs."
     setup: u32,
-    /// Whether requests share a connection.
     multiplexes: bool,
     /// How many round trips preload saves on the images, by the article.
     preload_saves: u32,

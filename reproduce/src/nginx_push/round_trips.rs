@@ -8,11 +8,9 @@ use figures::paired_dots::{Pair, PairedDotsGroup};
 
 const TABLE: &str = "Round trips";
 
-/// How far ours may be from the model, in round trips.
 const TOLERANCE: f64 = 0.15;
 
 schedulers::named! {
-    /// How the page's resources get to the client.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(super) enum Way {
         Sequential = "sequential",

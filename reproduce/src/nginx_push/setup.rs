@@ -8,7 +8,6 @@ use schedulers::Kind;
 use simulator::link::Profile;
 use std::sync::Arc;
 
-/// The round trip of all loads, in milliseconds.
 pub(super) const RTT_MS: f64 = 100.0;
 
 /// Bytes of demo.html and style.css, as `nghttp` lists them in the article.
@@ -46,7 +45,6 @@ pub(super) fn hinted(wait_ms: f64) -> Arc<Page> {
         .page()
 }
 
-/// The pages that are loaded, for the provenance.
 pub(super) fn pages() -> Vec<Arc<Page>> {
     vec![demo("demo-tiny", TINY_BYTES), demo("demo", IMAGES_BYTES), hinted(0.0)]
 }
@@ -67,7 +65,6 @@ pub(super) fn demo_case() -> Case {
     case(demo("demo", IMAGES_BYTES), f64::INFINITY, WINDOW_PACKETS)
 }
 
-/// Pushes everything but the document.
 pub(super) fn pushing(case: Case) -> Case {
     let page = Arc::clone(&case.page);
     case.pushing(page.resources[1..].iter().map(|it| it.url.as_str()))
@@ -86,7 +83,6 @@ pub(super) fn preloads(page: &Page) -> (&'static str, String) {
     ("link", links.collect::<Vec<_>>().join(", "))
 }
 
-/// Adds such a field, known when early hints are made.
 pub(super) fn linked(mut case: Case) -> Case {
     case.fields.push(preloads(&case.page));
     case

@@ -13,17 +13,14 @@ const RATE: f64 = 20e6;
 /// More packets than anything here fills.
 const OPEN_WINDOW_PACKETS: usize = 1000;
 
-/// How far ours may be from the model, in round trips.
 const TOLERANCE: f64 = 0.15;
 
 /// How far early hints may be from a push with the response, in round trips, once the document takes one to make.
 const EQUAL: f64 = 0.1;
 
-/// How long the document takes to make, in round trips.
 const THINK: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
 
 schedulers::named! {
-    /// How the server delivers the style sheet and the script.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Way {
         Nothing = "nothing",

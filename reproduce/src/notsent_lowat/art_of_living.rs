@@ -32,13 +32,11 @@ const BUFFERS_BYTES: [u64; 3] = [0, LOWAT_BYTES, SEEN_BYTES];
 const LATE_MS: f64 = 3000.0;
 /// "Each request completed in under 500ms."
 const EARLY_MS: f64 = 500.0;
-/// Ours beside the source's.
 const TOLERANCE: f64 = 0.1;
 
 const CSS: usize = 1;
 
 schedulers::named! {
-    /// When the style sheet is requested.
     #[derive(Clone, Copy, PartialEq, Eq)]
     enum Moment {
         /// With the document's first bytes, as a preload: nothing waits in the buffer yet.
@@ -66,7 +64,6 @@ impl Moment {
             .fold(sketch, |it, n| it.item(&format!("/{n}.jpg"), Kind::Image, 30 * KB, Found::Head))
     }
 
-    /// From the style sheet's request until the style sheet is complete.
     fn css_ms(self, times: &Times) -> f64 {
         let asked_ms = match self {
             Self::Early => times.request_ms[CSS],

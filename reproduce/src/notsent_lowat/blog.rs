@@ -14,7 +14,6 @@ use simulator::link::Queue;
 
 pub(super) const SCHEME: &str = "dfifo";
 
-/// The article's `tcp_notsent_lowat`.
 pub(super) const LOWAT_BYTES: u64 = 16 << 10;
 /// A TCP send buffer that grew.
 const GROWN_BYTES: u64 = 5_000_000;
@@ -24,17 +23,12 @@ pub(super) const BUFFERS_BYTES: [u64; 4] = [0, LOWAT_BYTES, 1_000_000, GROWN_BYT
 /// Names and bytes of the link's queue: a bandwidth-delay product, and a bloated one.
 const QUEUES: [(&str, u64); 2] = [("shallow", 31_250), ("bloated", 1_000_000)];
 
-/// Ours beside the article's.
 const TOLERANCE: f64 = 0.1;
 
-/// A page that stands for the article's.
 pub(super) struct Article {
-    /// Begins the names of its rows.
     prefix: &'static str,
     pub(super) sketch: Sketch,
-    /// The resources without which nothing is drawn.
     first: Vec<usize>,
-    /// Those that a visitor sees without scrolling.
     visible: Vec<usize>,
     tables: [&'static str; 2],
     measures: &'static [Measure],
@@ -116,7 +110,6 @@ fn last_ms(complete_ms: &[f64], of: &[usize]) -> f64 {
     of.iter().map(|it| complete_ms[*it]).fold(0.0, f64::max)
 }
 
-/// A measured quantity: its name, its words, and its time in a load.
 struct Measure {
     id: &'static str,
     what: &'static str,
@@ -278,7 +271,6 @@ fn gain_rows(cells: &[Cell], article: &Article, measure: &Measure, queue: &str) 
     })
 }
 
-/// Ours and the model's under BBR.
 fn bbr2_ms(
     cells: &[Cell],
     measure: &Measure,

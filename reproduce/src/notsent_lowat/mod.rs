@@ -28,7 +28,6 @@ const RUNS: usize = 9;
 /// "A 5Mbps cable connection"; the article does not give the round trip.
 const BITS_PER_S: f64 = 5e6;
 const RTT_MS: f64 = 50.0;
-/// The bandwidth-delay product in bytes.
 const BDP_BYTES: f64 = BITS_PER_S / 8000.0 * RTT_MS;
 
 const CONTROLS: [CongestionControl; 3] =

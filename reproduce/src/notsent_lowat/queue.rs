@@ -47,7 +47,6 @@ fn download(
     Ok(Downloads { logs_window: true, ..Downloads::new(options, network.clone(), requests) })
 }
 
-/// The mean number of bytes that datagrams find in the queue once the window is steady.
 fn mean_queue_bytes(load: &Downloaded, network: &Network) -> f64 {
     let queue = load.queue_bytes(network, STEADY_FROM_MS);
     queue.iter().map(|it| it.1).sum::<f64>() / queue.len() as f64

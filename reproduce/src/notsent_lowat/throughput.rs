@@ -19,7 +19,6 @@ const QUEUE: Queue = Queue::Bytes(1_000_000);
 /// A link is full if a download leaves less than a twentieth of it: slow start takes some of that.
 const FULL_PERCENT: f64 = 95.0;
 
-/// The contents of a send buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holds {
     /// Bytes that have not been sent: what `tcp_notsent_lowat` limits.

@@ -29,7 +29,6 @@ const METHOD: &str = "Each page of `@first-60` is loaded twice with the policy `
     everything but the document, which has changed. Pushes of the second visit are in vain. Once for each way in which the server can know that. \
     3G, a window of 26 packets, scheme rfc9218, clients' signals obeyed. The source names the ways and leaves their evaluation to others.";
 
-/// How a server knows what its client has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Nothing,

@@ -46,7 +46,6 @@ fn sketch(html_kb: u64) -> Sketch {
 const SCRIPT: usize = 5;
 const LATE: usize = 18;
 
-/// The first complete rendering.
 fn rendered_ms(complete_ms: &[f64]) -> f64 {
     let needed = complete_ms[..=SCRIPT].iter().chain(&complete_ms[LATE..]);
     needed.copied().fold(0.0, f64::max)
@@ -68,7 +67,6 @@ enum Must {
     NoHarm,
     /// More than the margin of error.
     Gain,
-    /// The same as without push.
     Nothing,
     /// 20 or more are lost.
     Harm,
@@ -195,7 +193,6 @@ pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, Repro
     Ok(rows)
 }
 
-/// The first complete rendering.
 fn since_start_ms(times: &Times) -> f64 {
     rendered_ms(&times.complete_ms) - times.start_ms
 }
@@ -300,7 +297,6 @@ fn by_kind_row(html_kb: u64, ms: [f64; 2]) -> Row {
     .note("Shown: where the server places what it pushes by its kind, images do not go before the late script.")
 }
 
-/// The first complete rendering by the model.
 fn model_ms(sketch: &Sketch, study: Option<&Study>) -> f64 {
     let page = sketch.page();
     let plan = study.map_or_else(Plan::default, |it| plan(&Graph::of_page(&page), it.policy));

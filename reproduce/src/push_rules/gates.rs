@@ -24,7 +24,6 @@ const PUSHES: usize = 35;
 const WINDOW_PACKETS: usize = 35;
 const WINDOW_BYTES: f64 = 46_000.0;
 const QUEUE: Queue = Queue::Bytes(36_000);
-/// Ours beside the model's.
 const TOLERANCE: f64 = 0.15;
 
 #[derive(Clone, Copy)]
@@ -57,7 +56,6 @@ fn case(sketch: &Sketch, way: Way) -> Case {
     case
 }
 
-/// The model's times of the document and of everything.
 fn model_ms(sketch: &Sketch, way: Way) -> [f64; 2] {
     let pushed: Vec<usize> = (1..sketch.items.len()).collect();
     let buffer_bytes = match way.gate {
@@ -93,7 +91,6 @@ pub(super) fn rows(bench: &Bench, stable: &mut Stable) -> Result<Vec<Row>, Repro
     Ok(rows)
 }
 
-/// Each way with each time that the document takes.
 fn cells(ways: &[Way]) -> Vec<(f64, Way, Sketch)> {
     let mut cells = Vec::new();
     for wait_ms in WAITS_MS {

@@ -79,7 +79,6 @@ fn run(setting: &Setting) -> Result<Findings, ReproduceError> {
     })
 }
 
-/// Each page once.
 fn pages_of<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Vec<Arc<Page>> {
     let by_name = pairs.map(|it| (it.cases[0].page.name.clone(), Arc::clone(&it.cases[0].page)));
     by_name.collect::<BTreeMap<_, _>>().into_values().collect()

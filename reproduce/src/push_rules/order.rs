@@ -45,7 +45,6 @@ const TIMES: &str = "45 KB take 3.3 s at 113 kbit/s, and the first byte a round 
 const DISPUTED: &str = "The source's own timelines contradict this row: 3.js does not bring 1.js sooner, which is why it \
      says that 3.js before 1.js gains nothing. As \"1.js, 3.js\" the value would fit: see the last row.";
 
-/// The conditions on the table as a whole.
 pub(super) fn verdicts(rows: &[Row]) -> Vec<Row> {
     let pushed: [&[&str]; 4] =
         [&["/1.js"], &["/1.js", "/2.js"], &["/3.js", "/1.js"], &["/3.js", "/4.js"]];

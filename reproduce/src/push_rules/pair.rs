@@ -11,7 +11,6 @@ use crate::sketch::Sketch;
 #[derive(Clone)]
 pub(super) struct Pair {
     pub(super) id: String,
-    /// A description for readers.
     what: String,
     table: &'static str,
     sketch: Sketch,
@@ -21,17 +20,14 @@ pub(super) struct Pair {
     model_ms: [f64; 2],
     published_ms: Option<[f64; 2]>,
     published_saved: Option<f64>,
-    /// Loads are shown, too.
     pub(super) shows_loads: bool,
     clock: Clock,
     pub(super) judge: Judge,
     note: &'static str,
 }
 
-/// From when loads are timed.
 #[derive(Debug, Clone, Copy)]
 enum Clock {
-    /// From the request for the document.
     Request,
     /// From this many milliseconds before the client starts, for the steps before a handshake.
     Before(f64),
@@ -59,7 +55,6 @@ pub(super) const ALIKE: Judge = Judge {
     difference_of_model: Some(3.0),
 };
 
-/// Labels of a pair's two loads, as ID and for readers.
 const LOADS: [(&str, &str); 2] = [("none", "without push"), ("push", "with push")];
 
 impl Pair {
@@ -91,7 +86,6 @@ impl Pair {
         Self { model_ms, ..pair }
     }
 
-    /// In this table, under this name.
     pub(super) fn shown(self, table: &'static str, what: String) -> Self {
         Self { what, table, ..self }
     }
@@ -135,7 +129,6 @@ impl Pair {
         Self { id: format!("{prefix}-{}", self.id), table, ..self }
     }
 
-    /// Judged by a model whose window begins with `packets` and grows.
     pub(super) fn slow_start(self, packets: usize) -> Self {
         let model_ms = self.modelled(|load| Load { window: slow_start(packets), ..load });
         Self { model_ms, ..self }.judged(ALIKE)
@@ -199,7 +192,6 @@ impl Pair {
         share_of_model.fold(row, Row::within_share_of_model).because(self.note)
     }
 
-    /// The saving by push, in percent.
     fn difference_row(&self, ours_ms: [f64; 2]) -> Row {
         let metric = format!("saved by push, {}, in percent", self.what);
         let ours = saved_percent(ours_ms);
@@ -222,7 +214,6 @@ impl Pair {
     }
 }
 
-/// The time that the second load saves, in percent of the first.
 pub(super) fn saved_percent([none, push]: [f64; 2]) -> f64 {
     (1.0 - push / none) * 100.0
 }

@@ -33,7 +33,6 @@ pub(super) fn all() -> Vec<Pair> {
         .concat()
 }
 
-/// A script in the head of a document.
 fn simple(html_kb: u64, script_kb: u64) -> Sketch {
     Sketch::new(format!("head-{html_kb}-{script_kb}"), html_kb * KB).script(
         "/1.js",
@@ -175,7 +174,6 @@ pub(super) fn chain() -> Vec<Pair> {
     pairs.collect()
 }
 
-/// Sizes of the document in the table of connections.
 const CONNECTION_HTML_KB: [u64; 6] = [5, 10, 20, 40, 80, 160];
 
 fn connections() -> Vec<Pair> {

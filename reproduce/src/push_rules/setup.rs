@@ -18,12 +18,10 @@ pub(super) const HANDSHAKE_BYTES: f64 = 3.0 * 1200.0;
 /// its padding, as row `native-0rtt-first-flight` measures it.
 pub(super) const FIRST_FLIGHT_BYTES: f64 = 3400.0;
 
-/// A first visit in an open window.
 pub(super) fn case(sketch: &Sketch, path: Path) -> Case {
     queued_case(sketch, path, Queue::Unlimited, OPEN_WINDOW_PACKETS)
 }
 
-/// A first visit with a queue before the link, and another initial window.
 pub(super) fn queued_case(
     sketch: &Sketch,
     path: Path,
@@ -33,7 +31,6 @@ pub(super) fn queued_case(
     Case::new(sketch.page(), network_of(path, queue), window_packets)
 }
 
-/// One of the source's networks with this queue before its link.
 pub(super) fn network_of(path: Path, queue: Queue) -> Network {
     network("push-rules", path.bits_per_s, path.rtt_ms, queue)
 }

@@ -12,7 +12,6 @@ use std::time::Duration;
 const BY_TRAFFIC: &str = "Warm by an earlier page on the same connection";
 const RESET: &str = "The same, with the window reset after the pause";
 
-/// The earlier page.
 const WARM_UP_KB: u64 = 300;
 /// The user reads it for longer than any probe timeout here: on 2G, behind a queue of seconds, round trips were long.
 const THINK: Duration = Duration::from_secs(60);
@@ -35,7 +34,6 @@ fn before(idle_reset: bool) -> Before {
     Before { page, think: THINK, idle_reset }
 }
 
-/// The pairs of the warm tables.
 pub(super) fn pairs() -> Vec<Pair> {
     let of_3g = Judge { difference: Some((4.0, 4.0)), ..Judge::default() };
     let mut warm = pairs::warm();

@@ -49,7 +49,6 @@ enum End {
     Reset,
 }
 
-/// Downloads that end in one way.
 #[derive(Clone)]
 struct Tails {
     end: End,
@@ -108,7 +107,6 @@ impl Tails {
     }
 }
 
-/// The bytes that arrive after `from_ms`, up to `last_ms`.
 fn arrived_kb(load: &Downloaded, from_ms: f64, last_ms: f64) -> f64 {
     let arrived = load.sent.iter().filter_map(|it| Some((it.arrived_ms?, it.bytes)));
     let late = arrived.filter(|(at_ms, _)| *at_ms > from_ms && *at_ms <= last_ms);

@@ -19,7 +19,6 @@ pub(super) fn rows(bench: &Bench) -> Result<Vec<Row>, ReproduceError> {
     Ok([own_rows(bench)?, figure_10(bench)?].concat())
 }
 
-/// A download alone that moves.
 struct Moving {
     migration: StreamMigration,
     control: CongestionControl,
@@ -30,7 +29,6 @@ struct Moving {
 }
 
 impl Moving {
-    /// How much longer it takes than one that stays.
     fn percent(&self, bench: &Bench) -> Result<Option<f64>, ReproduceError> {
         let server = Server::new(FAIR, self.control, self.buffer_bytes);
         let requests = vec![large(self.download_mb * MB)];

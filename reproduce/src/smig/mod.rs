@@ -118,7 +118,6 @@ fn link(control: CongestionControl, rtt_ms: f64) -> Network {
     network(control.name(), BITS_PER_S, rtt_ms, queue)
 }
 
-/// A network of the paper's.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Wired,
@@ -134,12 +133,10 @@ impl Place {
         }
     }
 
-    /// Begins the names of rows.
     fn prefix(self) -> &'static str {
         if self == Self::Lte { "lte-" } else { "" }
     }
 
-    /// The end of the rows' descriptions.
     fn words(self) -> &'static str {
         if self == Self::Lte { ", lte" } else { "" }
     }

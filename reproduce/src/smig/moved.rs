@@ -57,7 +57,6 @@ const LEAST: [[f64; 3]; 6] = [
     [95.0, 95.0, 87.0],
 ];
 
-/// Objects beside a download that stays behind a FIFO, and that moves.
 struct Cuts {
     place: Place,
     control: CongestionControl,
@@ -146,7 +145,6 @@ impl Cuts {
     }
 }
 
-/// Why a cut falls short of its limit.
 fn reason(control: CongestionControl) -> &'static str {
     match control {
         Bbr2 => {

@@ -30,7 +30,6 @@ pub(super) const FAIR: &str = "rr";
 pub(super) const BUFFERS: [(&str, u64); 3] =
     [("0", 0), ("1Mi", DEFAULT_BUFFER_BYTES), ("4Mi", LARGE_BUFFER_BYTES)];
 
-/// Objects beside a download, under a server.
 #[derive(Clone)]
 pub(super) struct Cell {
     pub(super) server: Server,
@@ -136,7 +135,6 @@ pub(super) const FIFOS: [Fifo; 6] = [
 /// The least that ours must cut from each of [`FIFOS`], in percent.
 const LEAST: [f64; 6] = [90.0, 95.0, 80.0, 95.0, 80.0, 95.0];
 
-/// How much less a time is than that of a FIFO, in percent.
 pub(super) fn cut_percent(time_ms: Option<f64>, fifo_ms: Option<f64>) -> Option<f64> {
     ratio(time_ms, fifo_ms).map(|it| (1.0 - it) * 100.0)
 }

@@ -31,7 +31,6 @@ const RESOURCE_BYTES: std::ops::RangeInclusive<u64> = 400..=300_000;
 /// A page that is hard for a scheme.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Adversary {
-    /// The page.
     pub(crate) page: Page,
     /// The scheme's ATF index divided by the lowest index of another scheme.
     pub(crate) ratio: f64,

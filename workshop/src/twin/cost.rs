@@ -15,13 +15,11 @@ pub(super) const STREAMS: usize = 100;
 pub(super) const ROUNDS: usize = 31;
 /// Decisions of a turn.
 const DECISIONS: u32 = 2000;
-/// Bytes of a packet.
 const PACKET_BYTES: u64 = 1400;
 
 /// The costs of one scheme.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Cost {
-    /// Its name.
     pub(super) scheme: String,
     /// A decision, in ns: `pick` and `sent` for one packet.
     pub(super) decision_ns: f64,
