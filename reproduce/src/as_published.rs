@@ -4,7 +4,7 @@ use super::row::{Cell, Row};
 use super::table::{Estimate, Line, Table};
 
 /// The rows that repeat cells of a published matrix, as that matrix: theirs, and ours beside it. `None`: no row does.
-pub(crate) fn as_published(rows: &[Row]) -> Option<Table> {
+pub fn as_published(rows: &[Row]) -> Option<Table> {
     let mut lines: Vec<Line> = Vec::new();
     let mut columns: Vec<&str> = Vec::new();
     for row in rows {

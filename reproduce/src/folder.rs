@@ -1,6 +1,6 @@
 //! A reproduction as files: `NAME.json`, `NAME.md`, `NAME.svg` and `NAME.manifest.json`.
 
-use super::{Findings, Kind, Reproduction, Row, Table};
+use super::{Findings, Kind, Reproduction, Row, Table, as_published, headline, kinds};
 use lab::{FileError, write_file};
 use serde::Serialize;
 use serde_json::Value;
@@ -46,7 +46,7 @@ impl Reproduction {
     /// For readers: the published matrix if there is one, the rows, then the figure.
     pub fn markdown(&self) -> String {
         let Findings { method, rows, caption, .. } = &self.found;
-        let headline = self.found.headline();
+        let headline = headline(rows);
         let mut text = format!(
             "# {}\n\n{}.\n\n{}\n\nConditions that hold: {headline}; the other rows are shown for comparison. \
              Made by `utmost-workshop reproduce {}`.\n\n",
@@ -55,9 +55,9 @@ impl Reproduction {
         let columns = Columns {
             interval: rows.iter().any(|it| it.interval.is_some()),
             model: rows.iter().any(|it| it.model.is_some()),
-            kinds: self.found.kinds(),
+            kinds: kinds(rows),
         };
-        text.extend(self.found.as_published().iter().map(Table::markdown));
+        text.extend(as_published(rows).iter().map(Table::markdown));
         let mut table = None;
         for (place, row) in rows.iter().enumerate() {
             if place == 0 || row.table != table {

@@ -19,8 +19,9 @@ mod smig;
 mod table;
 mod verdict;
 
+pub use as_published::as_published;
 pub use folder::write;
-pub use row::{Cell, Kind, Row};
+pub use row::{Cell, Kind, Row, headline, kinds};
 pub use table::{Estimate, Line, Table};
 pub use verdict::{Verdict, Verdicts};
 
@@ -30,6 +31,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schedulers::{Scheme, find_scheme};
 use serde::Serialize;
 use serde_json::{Value, json};
+use server::CongestionControl;
 use std::sync::Arc;
 
 /// The format of a reproduction's JSON.
@@ -139,6 +141,10 @@ impl ReproduceError {
     }
 }
 
+/// The congestion controls under which experiments are repeated.
+const CONTROLS: [CongestionControl; 3] =
+    [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
+
 fn scheme(name: &str) -> Result<Scheme, ReproduceError> {
     find_scheme(name).map_err(ReproduceError::unusable)
 }
@@ -177,7 +183,7 @@ impl Experiment {
     /// Carries it out; `program` is the provenance of the program that runs it.
     pub fn run(&self, setting: &Setting, program: Value) -> Result<Reproduction, ReproduceError> {
         let found = (self.run)(setting)?;
-        if let Some(row) = found.rows.iter().find(|row| !row.verdicts.source_meets_itself) {
+        if let Some(row) = found.rows.iter().find(|row| row.verdicts.source_misses_itself) {
             return Err(ReproduceError::Unusable(format!(
                 "{}, row {}: the published value fails its own condition",
                 self.name, row.id
@@ -191,23 +197,6 @@ impl Experiment {
             provenance: provenance(program, self.engine, &found),
             found,
         })
-    }
-}
-
-impl Findings {
-    /// The published matrix, ours beside theirs; `None`: the publication has none.
-    pub fn as_published(&self) -> Option<Table> {
-        as_published::as_published(&self.rows)
-    }
-
-    /// The kinds of verdicts that the rows have, in the order of columns.
-    pub fn kinds(&self) -> Vec<Kind> {
-        row::kinds(&self.rows)
-    }
-
-    /// `55 of 60 by the source, 210 of 210 by the model`: the conditions that hold.
-    pub fn headline(&self) -> String {
-        row::headline(&self.rows)
     }
 }
 

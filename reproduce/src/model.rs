@@ -3,6 +3,7 @@
 
 use crate::sketch::{Found, Sketch};
 use push::Gate;
+use qlog_tools::saturating_cast::to_u64;
 use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -139,10 +140,9 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative")]
     fn at(&mut self, ms: f64, event: Event) {
         self.event_count += 1;
-        self.events.insert(((ms * 1e6).round() as u64, self.event_count), event);
+        self.events.insert((to_u64((ms * 1e6).round()), self.event_count), event);
     }
 
     fn one_way_ms(&self) -> f64 {
@@ -266,15 +266,10 @@ impl<'a> Simulation<'a> {
         let pending = push::Pending {
             main_open: main.unsent > 0.0,
             main_ready: main.ready && main.unsent > 0.0,
-            pushed_in_flight_bytes: rounded(self.pushed_in_flight),
+            pushed_in_flight_bytes: to_u64(self.pushed_in_flight.round()),
         };
         !self.load.pushed.contains(&item) || self.load.gate.allowance_bytes(pending) > 0
     }
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative")]
-fn rounded(bytes: f64) -> u64 {
-    bytes.round().max(0.0) as u64
 }
 
 #[cfg(test)]

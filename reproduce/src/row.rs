@@ -10,7 +10,7 @@ const CUBIC: &str = "This cubic [takes reductions of its window back](../docs/tr
      of RFC 9438 does not.";
 
 /// One number, ours beside the published one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Row {
     /// Names the row in its experiment.
     pub id: String,
@@ -97,14 +97,7 @@ impl Row {
             id: id.into().to_lowercase(),
             metric: metric.into(),
             ours: ours.map(rounded),
-            interval: None,
-            published: None,
-            model: None,
-            table: None,
-            cell: None,
-            verdicts: Verdicts::none(),
-            authority: Authority::default(),
-            note: String::new(),
+            ..Self::default()
         }
     }
 
@@ -224,7 +217,7 @@ impl Row {
 pub type Kind = (&'static str, fn(&Verdicts) -> &Option<Verdict>);
 
 /// The kinds of verdicts that these rows have, in the order of columns.
-pub(super) fn kinds(rows: &[Row]) -> Vec<Kind> {
+pub fn kinds(rows: &[Row]) -> Vec<Kind> {
     let all: [Kind; 3] = [
         ("by the source", |it| &it.source),
         ("by the model", |it| &it.model),
@@ -234,7 +227,7 @@ pub(super) fn kinds(rows: &[Row]) -> Vec<Kind> {
 }
 
 /// `55 of 60 by the source (of 31 with an interval, 7 open), 210 of 210 by the model`: the conditions that hold.
-pub(super) fn headline(rows: &[Row]) -> String {
+pub fn headline(rows: &[Row]) -> String {
     let counts = kinds(rows).into_iter().map(|(name, of)| {
         let judged = rows.iter().filter(|it| of(&it.verdicts).is_some());
         let verdicts = rows.iter().filter_map(|it| of(&it.verdicts).as_ref());

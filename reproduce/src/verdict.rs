@@ -50,7 +50,7 @@ pub struct Verdicts {
     pub(super) model_meets_source: Option<bool>,
     /// Whether the published value misses the publication's condition, which was then chosen wrongly.
     #[serde(skip)]
-    pub(super) source_meets_itself: bool,
+    pub(super) source_misses_itself: bool,
 }
 
 pub(super) struct Values {
@@ -61,11 +61,6 @@ pub(super) struct Values {
 }
 
 impl Verdicts {
-    /// Without any condition.
-    pub(super) fn none() -> Self {
-        Self { source_meets_itself: true, ..Self::default() }
-    }
-
     /// All of them.
     pub fn all(&self) -> impl Iterator<Item = &Verdict> {
         [&self.source, &self.model, &self.requirement].into_iter().flatten()
@@ -94,7 +89,7 @@ impl Verdicts {
         if authority == Authority::Source {
             let model = values.model.map(&meets);
             self.model_meets_source = model.map(|it| it && self.model_meets_source.unwrap_or(true));
-            self.source_meets_itself &= values.published.is_none_or(&meets);
+            self.source_misses_itself |= values.published.is_some_and(|it| !meets(it));
         }
         let place = match authority {
             Authority::Source => &mut self.source,
@@ -142,11 +137,11 @@ mod tests {
             published: Some(published),
             model: Some(model),
         };
-        let mut verdicts = Verdicts::none();
+        let mut verdicts = Verdicts::default();
         let near = |to: f64| move |it: f64| (it - to).abs() <= 5.0;
         verdicts.add(Authority::Source, "within 5".into(), &values, near(published));
         verdicts.add(Authority::Model, "within 5".into(), &values, near(model));
-        assert!(verdicts.source_meets_itself);
+        assert!(!verdicts.source_misses_itself);
         verdicts.difference
     }
 
@@ -166,8 +161,8 @@ mod tests {
     #[test]
     fn a_condition_that_the_published_value_fails_is_told() {
         let values = Values { ours: Some(9.0), interval: None, published: Some(0.6), model: None };
-        let mut verdicts = Verdicts::none();
+        let mut verdicts = Verdicts::default();
         verdicts.add(Authority::Source, "above 3".into(), &values, |it| it > 3.0);
-        assert!(verdicts.hold() == Some(true) && !verdicts.source_meets_itself);
+        assert!(verdicts.hold() == Some(true) && verdicts.source_misses_itself);
     }
 }

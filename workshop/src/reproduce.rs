@@ -1,6 +1,9 @@
 //! `utmost-workshop reproduce`: a published table or figure, beside ours.
 
-use ::reproduce::{EXPERIMENTS, Experiment, Findings, Reproduction, Setting, Table, write};
+use ::reproduce::{
+    EXPERIMENTS, Experiment, Findings, Reproduction, Setting, Table, as_published, headline, kinds,
+    write,
+};
 use serve::Failure;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -109,10 +112,10 @@ fn show(reproductions: &[Reproduction], as_array: bool, json: bool) -> Result<()
     }
     for made in reproductions {
         output::line(&format!("{}: {}\n{}\n", made.name, made.source, made.found.method))?;
-        made.found.as_published().iter().try_for_each(show_table)?;
+        as_published(&made.found.rows).iter().try_for_each(show_table)?;
         output::line(&table(&made.found))?;
         made.found.tables.iter().try_for_each(show_table)?;
-        output::line(&format!("conditions that hold: {}", made.found.headline()))?;
+        output::line(&format!("conditions that hold: {}", headline(&made.found.rows)))?;
         for row in made.found.rows.iter().filter(|row| row.verdicts.fail()) {
             output::line(&format!("{}: {}", row.id, row.told()))?;
         }
@@ -128,7 +131,7 @@ fn show_table(table: &Table) -> Result<(), Failure> {
 }
 
 fn table(found: &Findings) -> String {
-    let kinds = found.kinds();
+    let kinds = kinds(&found.rows);
     let rows = found.rows.iter().map(|row| {
         let verdicts = kinds.iter().map(|(_, of)| match of(&row.verdicts) {
             None => String::new(),

@@ -8,9 +8,6 @@ use simulator::link::{GilbertElliott, Loss};
 /// Bundled networks without loss: one at home and one on the move.
 pub(super) const NETWORKS: [&str; 2] = ["cable", "lte"];
 
-pub(super) const CONTROLS: [CongestionControl; 3] =
-    [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
-
 schedulers::named! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(super) enum Model {

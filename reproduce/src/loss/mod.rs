@@ -4,8 +4,8 @@ mod conditions;
 mod loads;
 mod series;
 
-use crate::{Experiment, Findings, ReproduceError, Row, Setting, Table};
-use conditions::{CONTROLS, PERCENTS};
+use crate::{CONTROLS, Experiment, Findings, ReproduceError, Row, Setting, Table};
+use conditions::PERCENTS;
 use corpus::Page;
 use corpus::page::SourceKind;
 use loads::Plan;

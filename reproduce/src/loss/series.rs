@@ -1,8 +1,8 @@
 //! Outcomes by the share of lost packets, as tables and as a figure.
 
-use super::conditions::{CONTROLS, Condition, Model, NETWORKS, PERCENTS};
+use super::conditions::{Condition, Model, NETWORKS, PERCENTS};
 use super::loads::Outcome;
-use crate::{Estimate, Line, ReproduceError, Table};
+use crate::{CONTROLS, Estimate, Line, ReproduceError, Table};
 use figures::ratio_panels::{Point, RatioPanel, RatioPanels};
 use qlog_tools::metrics::Set;
 use server::CongestionControl;

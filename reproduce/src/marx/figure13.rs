@@ -6,7 +6,8 @@ use super::stacks::{SLOT_US, Stacks};
 use super::{KNOWN, load};
 use crate::row::ratio;
 use crate::{
-    Estimate, Experiment, Findings, Line, ReproduceError, Row, Setting, Table, in_parallel,
+    CONTROLS, Estimate, Experiment, Findings, Line, ReproduceError, Row, Setting, Table,
+    in_parallel,
 };
 use corpus::Page;
 use figures::axis::Axis;
@@ -18,7 +19,7 @@ use lab::study::RunRecord;
 use lab::study::statistics::median;
 use lab::{DeliveryOrder, Load, Metadata, figure_resources};
 use qlog_tools::page_resources::places_of_streams;
-use server::{CongestionControl, Identity, Options};
+use server::{Identity, Options};
 use simulator::link::{Jitter, OvertakenInTurn};
 use std::sync::Arc;
 
@@ -295,7 +296,7 @@ fn over_quic(page: &Arc<Page>, jobs: usize) -> Result<Table, ReproduceError> {
         (&jittered, DeliveryOrder::Connection),
     ];
     let mut lines = Vec::new();
-    for control in [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno] {
+    for control in CONTROLS {
         for scheme in ["rr", "fifo"] {
             let options =
                 Options { congestion_control: control, ..Options::new(crate::scheme(scheme)?) };

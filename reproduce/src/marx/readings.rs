@@ -1,13 +1,13 @@
 //! The test page of Davies and Meenan (2018), on which the paper's figures rest: as we made it by hand before its public page was
 //! found, as that page is, and as in the paper and its client.
 
+use crate::downloads::network;
 use crate::{ReproduceError, Row, Setting, scheme};
 use corpus::Page;
 use corpus::page::{Event, Trigger};
 use lab::ideal::{self, Conditions};
-use lab::network::Network;
 use schedulers::Kind;
-use simulator::link::Profile;
+use simulator::link::Queue;
 use std::sync::Arc;
 
 /// The page that was made by hand, with sizes of our own.
@@ -71,8 +71,7 @@ impl Reading {
 fn font_after_html(page: &Page) -> Page {
     let mut page = page.clone();
     for font in page.resources.iter_mut().filter(|it| Kind::of_mime(&it.mime) == Kind::Font) {
-        font.trigger =
-            Trigger { on: Event::Complete, of: 0, byte: None, needs: Vec::new(), delay_ms: 0.0 };
+        font.trigger = Trigger { on: Event::Complete, ..Trigger::default() };
     }
     page
 }
@@ -80,12 +79,7 @@ fn font_after_html(page: &Page) -> Page {
 /// The page as the paper's client played a recording back: a timer, from the request for the document on, for each resource that the
 /// document's text names, and for every other one a timer from the end of its parent. The times are from a load of ours at 1 Gbit/s.
 pub(super) fn played(page: &Arc<Page>) -> Result<Page, ReproduceError> {
-    let network = Network {
-        name: "fast".to_owned(),
-        server_pace: false,
-        down: Profile::plain(1e9, 0.0),
-        up: Profile::plain(1e9, 0.0),
-    };
+    let network = network("fast", 1e9, 0.0, Queue::Unlimited);
     let timeline = ideal::load(page, &scheme("fifo")?, &network, Conditions::default()).timeline;
     let deliveries = timeline.deliveries();
     let mut times_ms = vec![(0.0, 0.0); page.resources.len()];

@@ -5,7 +5,7 @@ use super::{BDP_BYTES, BITS_PER_S, RTT_MS};
 use crate::bench::Bench;
 use crate::downloads::{Download, Downloaded, Downloads, network};
 use crate::row::ratio;
-use crate::{ReproduceError, Row};
+use crate::{CONTROLS, ReproduceError, Row};
 use figures::{Line, Lines};
 use lab::network::Network;
 use schedulers::Kind;
@@ -19,9 +19,6 @@ const BYTES: u64 = 40_000_000;
 /// The slow start is over.
 const STEADY_FROM_MS: f64 = 5000.0;
 const QUEUE_BYTES: u64 = 1_000_000;
-
-const CONTROLS: [CongestionControl; 3] =
-    [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
 
 pub(super) fn measure(bench: &Bench) -> Result<(Vec<Row>, Lines), ReproduceError> {
     let network = network("bloated", BITS_PER_S, RTT_MS, Queue::Bytes(QUEUE_BYTES));

@@ -14,7 +14,7 @@ mod tail;
 
 use crate::bench::Bench;
 use crate::downloads::{Download, Downloads, network};
-use crate::{Experiment, Findings, ReproduceError, Setting};
+use crate::{CONTROLS, Experiment, Findings, ReproduceError, Setting};
 use lab::network::Network;
 use schedulers::Kind;
 use server::{CongestionControl, Options};
@@ -42,11 +42,6 @@ const LARGE_BUFFER_BYTES: u64 = 4 << 20;
 const KB: u64 = 1000;
 const MB: u64 = 1000 * KB;
 
-/// Loss-based controls first, then the one that is not.
-const CONTROLS: [CongestionControl; 3] =
-    [CongestionControl::Bbr2, CongestionControl::Cubic, CongestionControl::Reno];
-
-/// Ours beside the paper's.
 const TOLERANCE: f64 = 0.1;
 
 const METHOD: &str = "One client on one connection, over quiche in virtual time: 10 Mbit/s, 50 ms, packets paced; objects of 10 KB, \
