@@ -29,38 +29,23 @@ const PAPER_REQUESTS: Quantiles = [10.0, 16.0, 28.0, 56.0, 100.0, 150.0, 214.0];
 /// Bytes of a page of the paper's corpus: small (below 500 KB), medium and large ones (section 5).
 const PAPER_BYTES: Quantiles = [29e3, 90e3, 250e3, 750e3, 1600e3, 3200e3, 7400e3];
 
-/// For each kind: requests (0 at the edges if a page may have none), and the bytes of all of them.
-const WEB_KINDS: [(Kind, Quantiles, Quantiles); 6] = [
-    (
-        Kind::Html,
-        [1.0, 1.0, 1.0, 2.0, 6.0, 12.0, 20.0],
-        [1e3, 2250.0, 8100.0, 18e3, 34e3, 60e3, 200e3],
-    ),
-    (
-        Kind::Css,
-        [1.0, 2.0, 4.0, 8.0, 16.0, 26.0, 40.0],
-        [2e3, 10e3, 36e3, 80e3, 152e3, 269e3, 600e3],
-    ),
-    (
-        Kind::Js,
-        [1.0, 7.0, 13.0, 24.0, 42.0, 68.0, 110.0],
-        [5e3, 101e3, 270e3, 620e3, 1172e3, 1834e3, 4e6],
-    ),
-    (
-        Kind::Font,
-        [0.0, 0.0, 2.0, 4.0, 7.0, 11.0, 18.0],
-        [8e3, 16e3, 59e3, 131e3, 250e3, 440e3, 900e3],
-    ),
-    (
-        Kind::Image,
-        [1.0, 5.0, 9.0, 18.0, 33.0, 60.0, 120.0],
-        [10e3, 84e3, 322e3, 1054e3, 1992e3, 3118e3, 8e6],
-    ),
-    (
-        Kind::Xhr,
-        [0.0, 1.0, 3.0, 8.0, 14.0, 22.0, 40.0],
-        [200.0, 2e3, 8e3, 30e3, 60e3, 120e3, 400e3],
-    ),
+/// The requests of each kind (0 at the edges if a page may have none).
+const WEB_KINDS: [(Kind, Quantiles); 6] = [
+    (Kind::Html, [1.0, 1.0, 1.0, 2.0, 6.0, 12.0, 20.0]),
+    (Kind::Css, [1.0, 2.0, 4.0, 8.0, 16.0, 26.0, 40.0]),
+    (Kind::Js, [1.0, 7.0, 13.0, 24.0, 42.0, 68.0, 110.0]),
+    (Kind::Font, [0.0, 0.0, 2.0, 4.0, 7.0, 11.0, 18.0]),
+    (Kind::Image, [1.0, 5.0, 9.0, 18.0, 33.0, 60.0, 120.0]),
+    (Kind::Xhr, [0.0, 1.0, 3.0, 8.0, 14.0, 22.0, 40.0]),
+];
+/// The bytes of all of them, in the order of [`WEB_KINDS`].
+const WEB_KIND_BYTES: [Quantiles; 6] = [
+    [1e3, 2250.0, 8100.0, 18e3, 34e3, 60e3, 200e3],
+    [2e3, 10e3, 36e3, 80e3, 152e3, 269e3, 600e3],
+    [5e3, 101e3, 270e3, 620e3, 1172e3, 1834e3, 4e6],
+    [8e3, 16e3, 59e3, 131e3, 250e3, 440e3, 900e3],
+    [10e3, 84e3, 322e3, 1054e3, 1992e3, 3118e3, 8e6],
+    [200.0, 2e3, 8e3, 30e3, 60e3, 120e3, 400e3],
 ];
 
 /// Bytes of a single object (`SMig`: 18, 40 and 115 KB at the quartiles).
@@ -81,7 +66,7 @@ pub(super) fn web_bytes(level: f64) -> f64 {
 }
 
 fn bytes_of_kinds(level: f64) -> f64 {
-    WEB_KINDS.iter().map(|it| value_at(&it.2, level)).sum()
+    WEB_KIND_BYTES.iter().map(|it| value_at(it, level)).sum()
 }
 
 /// (kind, body bytes) of each resource, the document first.
@@ -97,10 +82,10 @@ pub(super) fn budget(shape: &Shape, draw: &mut Draw) -> Vec<(Kind, u64)> {
     let count = shape.resources.unwrap_or_else(|| whole(value_at(requests, level)));
     let kinds = counts(count, level);
     let mut budget = Vec::new();
-    for (&(kind, _, bytes), count) in WEB_KINDS.iter().zip(kinds) {
+    for ((kind, bytes), count) in WEB_KINDS.iter().zip(&WEB_KIND_BYTES).zip(kinds) {
         let level = if draw.happens(0.6) { level } else { draw.share() };
-        let sizes = split(value_at(&bytes, level), count, draw);
-        budget.extend(sizes.into_iter().map(|it| (kind, it)));
+        let sizes = split(value_at(bytes, level), count, draw);
+        budget.extend(sizes.into_iter().map(|it| (kind.0, it)));
     }
     let total = match (shape.bytes, shape.profile) {
         (Some(bytes), _) => Some(bytes as f64),
@@ -115,7 +100,7 @@ pub(super) fn budget(shape: &Shape, draw: &mut Draw) -> Vec<(Kind, u64)> {
 
 /// The number of resources of each kind, `count` in all; at least the document and a stylesheet.
 fn counts(count: usize, level: f64) -> Vec<usize> {
-    let wanted: Vec<f64> = WEB_KINDS.iter().map(|(_, it, _)| value_at(it, level)).collect();
+    let wanted: Vec<f64> = WEB_KINDS.iter().map(|(_, it)| value_at(it, level)).collect();
     let sum: f64 = wanted.iter().sum();
     let shares: Vec<f64> = wanted.iter().map(|it| it * count as f64 / sum).collect();
     let rounded = shares.iter().enumerate();
