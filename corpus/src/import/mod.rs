@@ -99,13 +99,10 @@ pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError
     let text = json_text(unpacked(bytes, &file)?);
     let label = match label {
         Some(label) => Label { sha256: label.sha256.or(sha256), ..label },
-        None => Label {
-            name: name_of(path),
-            from: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            licence: "unknown".to_owned(),
-            sha256,
-            ..Label::default()
-        },
+        None => {
+            let from = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Label { from, sha256, ..Label::named(name_of(path)) }
+        }
     };
     let folder = path.parent().unwrap_or(Path::new("."));
     let file_size = &|path: &str| size_below(folder, path);
@@ -177,6 +174,12 @@ pub fn name_of(path: &Path) -> String {
 }
 
 impl Label {
+    /// A page of this name, of a recording of which nothing else is known.
+    pub fn named(name: String) -> Self {
+        let (from, licence) = ("a recording".to_owned(), "unknown".to_owned());
+        Self { name, from, licence, ..Self::default() }
+    }
+
     fn into_source(self, kind: SourceKind) -> (String, Source) {
         let source = Source {
             site: self.site,

@@ -60,14 +60,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 impl Arguments {
     /// The label of a page with this name.
     fn label(&self, name: String) -> Label {
+        let label = Label::named(name);
         Label {
-            name,
-            from: self.from.clone().unwrap_or_else(|| "a recording".to_owned()),
-            licence: "unknown".to_owned(),
-            sha256: None,
+            from: self.from.clone().unwrap_or(label.from),
             addresses: if self.keep_addresses { Addresses::Kept } else { Addresses::Renamed },
             load: self.load,
             site: self.site.clone(),
+            ..label
         }
     }
 }

@@ -88,10 +88,10 @@ impl Inputs<'_> {
             return loaded_in_browser(argument, self.browser, self.root, &output::step);
         }
         if !file.is_file() {
-            return not_a_file(argument, file).map(Asked::from);
+            return Ok(Asked { pages: not_a_file(argument, file)?, ..Asked::default() });
         }
         match page_or_log(file)? {
-            Some(page) => Ok(vec![page].into()),
+            Some(page) => Ok(Asked { pages: vec![page], ..Asked::default() }),
             None => self.log(file),
         }
     }
@@ -134,7 +134,7 @@ impl Inputs<'_> {
                     .to_owned(),
             );
         }
-        Ok(Asked { link: Some(network), ..vec![page].into() })
+        Ok(Asked { pages: vec![page], link: Some(network), ..Asked::default() })
     }
 }
 
@@ -194,7 +194,7 @@ fn all_counts(page: Arc<Page>) -> Arc<Page> {
     Arc::new(page)
 }
 
-/// The input that an argument stands for.
+#[derive(Default)]
 struct Asked {
     pages: Vec<Page>,
     /// Further recordings of its page.
@@ -203,13 +203,6 @@ struct Asked {
     link: Option<Network>,
 }
 
-impl From<Vec<Page>> for Asked {
-    fn from(pages: Vec<Page>) -> Self {
-        Self { pages, recordings: Vec::new(), link: None }
-    }
-}
-
-/// Whether a path is a document in a site's folder.
 pub(super) fn is_document(file: &Path) -> bool {
     let ending = file.extension().and_then(OsStr::to_str).unwrap_or_default().to_lowercase();
     file.is_file() && ["html", "htm", "xhtml"].contains(&&*ending)
@@ -237,15 +230,7 @@ fn is_log(file: &Path) -> bool {
 
 /// The page of a recording, with the site's own addresses. `not_a_page`: why the file could not be read as a page.
 fn recording(file: &Path, not_a_page: &PageError) -> Result<Page, Failure> {
-    let label = Label {
-        name: name_of(file),
-        from: "a recording".to_owned(),
-        licence: "unknown".to_owned(),
-        sha256: None,
-        addresses: Addresses::Kept,
-        load: None,
-        site: None,
-    };
+    let label = Label { addresses: Addresses::Kept, ..Label::named(name_of(file)) };
     let imported = import(file, Some(label)).map(|it| it.page);
     imported.map_err(|error| match error {
         // Nobody takes a HAR for a page file.
