@@ -10,6 +10,7 @@ use lab::probe::{
     Verdict, choose, judge, reading, run_all,
 };
 use serde_json::json;
+use std::net::SocketAddr;
 use std::time::Duration;
 use url::{Position, Url};
 
@@ -33,7 +34,7 @@ pub(crate) struct Arguments {
     paths: Vec<String>,
     /// Connect to this address instead of resolving the URL's host
     #[arg(long, value_name = "ADDR:PORT", value_parser = values::server_address)]
-    server: Option<std::net::SocketAddr>,
+    server: Option<SocketAddr>,
     #[command(flatten)]
     trust: values::Trust,
     /// The minimum number of runs of each of the five kinds
@@ -55,7 +56,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let url = values::server_url(&arguments.url).map_err(Failure::BadInput)?;
-    let mut target = target(arguments, &url)?;
+    check_paths(&arguments.paths)?;
+    let within = Duration::from_secs(arguments.within.into());
+    let mut target = target(&url, arguments.server, Verify::from(&arguments.trust), within)?;
+    target.paths.clone_from(&arguments.paths);
     let effort = Effort {
         repeats: arguments.repeats as usize,
         others: arguments.others as usize,
@@ -150,16 +154,24 @@ fn failure(error: ProbeError) -> Failure {
     }
 }
 
-fn target(arguments: &Arguments, url: &Url) -> Result<Target, Failure> {
-    if let Some(wrong) = arguments.paths.iter().find(|path| !is_path(path)) {
-        return Err(Failure::BadInput(format!(
-            "--path {wrong}: a path begins with `/` and is ASCII without spaces; use for example /{}",
-            wrong.trim_start_matches('/').replace(|it: char| !it.is_ascii_graphic(), "%20")
-        )));
-    }
+fn check_paths(paths: &[String]) -> Result<(), Failure> {
+    let Some(wrong) = paths.iter().find(|path| !is_path(path)) else { return Ok(()) };
+    Err(Failure::BadInput(format!(
+        "--path {wrong}: a path begins with `/` and is ASCII without spaces; use for example /{}",
+        wrong.trim_start_matches('/').replace(|it: char| !it.is_ascii_graphic(), "%20")
+    )))
+}
+
+/// The server of a URL, at `address` if that is known, before any of its resources is chosen.
+pub(super) fn target(
+    url: &Url,
+    address: Option<SocketAddr>,
+    verify: Verify,
+    within: Duration,
+) -> Result<Target, Failure> {
     let host = url.host_str().unwrap_or_default();
     let port = url.port().unwrap_or(443);
-    let address = match arguments.server {
+    let address = match address {
         Some(address) => address,
         None => values::server_address(&format!("{host}:{port}")).map_err(Failure::Elsewhere)?,
     };
@@ -167,14 +179,10 @@ fn target(arguments: &Arguments, url: &Url) -> Result<Target, Failure> {
         host: host.trim_matches(['[', ']']).to_owned(),
         port,
         address,
-        paths: arguments.paths.clone(),
+        paths: Vec::new(),
         body_bytes: 0,
         rtt: Duration::ZERO,
-        patience: Patience {
-            verify: Verify::from(&arguments.trust),
-            connect_within: Duration::from_secs(10),
-            within: Duration::from_secs(arguments.within.into()),
-        },
+        patience: Patience { verify, connect_within: Duration::from_secs(10), within },
     })
 }
 

@@ -1,12 +1,12 @@
 //! Measures the send order of a URL's server.
 
+use super::super::probe::target;
 use super::inputs::Browser;
 use crate::{output, values};
 use ::client::Verify;
-use ::client::probe::Patience;
 use ::serve::Failure;
 use lab::finder::BaselineServer;
-use lab::probe::{BODY_BYTES_MIN, Effort, ProbeError, Target, choose, judge, run_all};
+use lab::probe::{BODY_BYTES_MIN, Effort, ProbeError, choose, judge, run_all};
 use std::time::Duration;
 use url::Position;
 
@@ -24,23 +24,8 @@ pub(super) fn server(
     let read = values::server_url(url);
     let url =
         read.map_err(|error| Failure::BadInput(format!("--measure: {error}, or {REMEDY}")))?;
-    let host = url.host_str().unwrap_or_default();
-    let port = url.port().unwrap_or(443);
-    let address = values::server_address(&format!("{host}:{port}")).map_err(Failure::Elsewhere)?;
     let verify = browser.ca.clone().map_or(Verify::System, Verify::Authorities);
-    let mut target = Target {
-        host: host.trim_matches(['[', ']']).to_owned(),
-        port,
-        address,
-        paths: Vec::new(),
-        body_bytes: 0,
-        rtt: Duration::ZERO,
-        patience: Patience {
-            verify,
-            connect_within: Duration::from_secs(10),
-            within: Duration::from_secs(60),
-        },
-    };
+    let mut target = target(&url, None, verify, Duration::from_secs(60))?;
     let refused = |error: ProbeError| {
         Failure::Elsewhere(format!("{url}: cannot be requested over HTTP/3: {error}; {REMEDY}"))
     };
