@@ -6,7 +6,7 @@ use crate::ideal::micros;
 use crate::network::Network;
 use corpus::import::{ImportError, completed, mime_of};
 use corpus::page::{
-    BrowserPriority, Event, Origin, Page, PageResource, Party, Script, Source, SourceKind, Trigger,
+    BrowserPriority, Event, Origin, Page, PageResource, Script, Source, SourceKind, Trigger,
 };
 use qlog_tools::link_facts::{LinkFacts, arrivals};
 use qlog_tools::metrics::{BySet, Completions};
@@ -373,15 +373,9 @@ fn page_of(
         resources[0].above_fold |= above_fold.is_none();
     }
     assumptions.extend(says_nothing_of(trace, above_fold.is_some(), all.len()));
-    let page = Page {
-        format: corpus::check::FORMAT.to_owned(),
-        name: "log".to_owned(),
-        source: source(trace),
-        viewport: [1366, 768],
-        commit_ms: 0.0,
-        origins: vec![Origin { host: host(transfers), party: Party::First }],
-        resources,
-    };
+    let source = Source::new(SourceKind::Recorded, trace.label(), "unknown");
+    let origins = vec![Origin::own(host(transfers))];
+    let page = Page::new("log".to_owned(), source, origins, resources);
     completed(page, assumptions).map_err(|error| WhatIfError::NoPage(trace.label(), error))
 }
 
@@ -432,18 +426,6 @@ fn host(transfers: &[Transferred<'_>]) -> String {
     let url = transfers.iter().find_map(|it| Url::parse(&it.0.url).ok());
     let host = url.as_ref().and_then(Url::host_str);
     host.unwrap_or("localhost").to_owned()
-}
-
-fn source(trace: &Trace) -> Source {
-    Source {
-        kind: SourceKind::Recorded,
-        from: trace.label(),
-        licence: "unknown".to_owned(),
-        site: None,
-        sha256: None,
-        assumptions: Vec::new(),
-        recording: None,
-    }
 }
 
 fn says_nothing_of(trace: &Trace, has_set: bool, logs: usize) -> Vec<String> {
