@@ -18,7 +18,6 @@ pub(crate) struct CsvTable {
 }
 
 impl CsvTable {
-    /// Begins a table with its column names.
     pub(crate) fn begin(
         file: Option<&Path>,
         header: impl IntoIterator<Item = &'static str>,
@@ -39,7 +38,6 @@ impl CsvTable {
         Ok(table)
     }
 
-    /// Adds a row.
     pub(crate) fn write(
         &mut self,
         cells: impl IntoIterator<Item = impl Display>,
@@ -82,7 +80,6 @@ impl CsvTable {
     }
 }
 
-/// The system's error inside the library's error.
 fn cause(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,

@@ -29,7 +29,6 @@ pub(crate) fn write_all(
     Ok(())
 }
 
-/// Prints a note if PNG files are missing.
 pub(crate) fn without_png(missing: Option<&PngError>) {
     if let Some(error) = missing {
         eprintln!("utmost: no PNG files: {error}");

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-/// The name of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Called {
     Qlog,
@@ -11,11 +10,9 @@ pub(crate) enum Called {
     SomethingElse,
 }
 
-/// The endings of a qlog's name.
 pub(crate) const QLOG_ENDINGS: [&str; 4] = ["qlog", "sqlog", "qlognd", "qlogseq"];
 const COMPRESSED: [&str; 2] = ["gz", "zst"];
 
-/// The name of a file.
 pub(crate) fn called(path: &Path) -> Called {
     parts(path).1
 }
@@ -37,7 +34,6 @@ pub(crate) fn parts(path: &Path) -> (String, Called) {
     (stem.to_owned(), called)
 }
 
-/// The extension of a name, in lower case.
 fn ending_of(name: &str) -> Option<(&str, String)> {
     name.rsplit_once('.').map(|(stem, ending)| (stem, ending.to_lowercase()))
 }

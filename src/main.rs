@@ -58,7 +58,6 @@ enum Command {
     Manual(manual::Arguments),
 }
 
-/// The commands by their users.
 const TASKS: [(&str, &[&str]); 4] = [
     ("Site owners: serve a site in a better order", &["find", "serve", "doctor"]),
     (
@@ -87,7 +86,6 @@ fn by_task() -> String {
     )
 }
 
-/// The commands of `utmost-workshop`.
 const IN_WORKSHOP: [&str; 2] = ["reproduce", "stress"];
 
 fn main() -> ExitCode {

@@ -91,7 +91,6 @@ pub(crate) fn contenders(
     listed(flag, list, |name| Contender::find_in(catalogue, name), Contender::name)
 }
 
-/// The names of a catalogue's own schemes, separated by commas.
 pub(crate) fn own_names(catalogue: &Catalogue) -> String {
     catalogue.own().iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(",")
 }
@@ -199,7 +198,6 @@ pub(crate) const DELIVERY_ORDERS: Choices<DeliveryOrder> = &[
     ),
 ];
 
-/// The versions of HTTP over which a page can be loaded.
 pub(crate) const HTTP_VERSIONS: Choices<HttpVersion> = &[
     ("1.1", "HTTP/1.1 over TLS and the system's TCP, six connections per host", HttpVersion::Http1),
     ("2", "HTTP/2 over TLS and the system's TCP, one connection", HttpVersion::Http2),

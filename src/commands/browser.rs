@@ -15,7 +15,6 @@ use server::SignalUse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The format of the JSON.
 const FORMAT: &str = "utmost-browser/1";
 /// The folder of the predictions, in the folder of the study.
 const PREDICTION: &str = "prediction";
@@ -106,7 +105,6 @@ impl Which {
         Ok(browser)
     }
 
-    /// The browser that a study's manifest describes.
     #[cfg(feature = "record")]
     pub(crate) fn described(description: &str) -> Option<Self> {
         use recorder::installed::Kind;
@@ -134,7 +132,6 @@ impl Which {
     }
 }
 
-/// The answer.
 #[derive(Serialize)]
 struct Document<'a> {
     format: &'static str,
@@ -142,7 +139,6 @@ struct Document<'a> {
     browser: String,
     /// For each page and setting, the browser's loads beside the predictions.
     agreements: &'a [Agreement],
-    /// The study in the browser.
     study: &'a Study,
 }
 
@@ -208,7 +204,6 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Writes the film strips, if pictures were taken.
 #[cfg(feature = "record")]
 fn write_film(plan: &Plan, study: &Study, folder: &Path) -> Result<(), Failure> {
     let film = lab::study::film(plan, study, recorder::study_browser::base64);

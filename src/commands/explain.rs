@@ -50,7 +50,6 @@ fn show(explanation: &Explanation) -> Result<(), Failure> {
     conditions.iter().try_for_each(|it| output::paragraph(it))
 }
 
-/// Prints the leaves of a tree, if there is one.
 fn show_rule(question: &str, answer: &Answer, baseline: &str) -> Result<(), Failure> {
     if !answer.found {
         return Ok(());

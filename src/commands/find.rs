@@ -31,7 +31,6 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The format of the answer's JSON.
 const FORMAT: &str = "utmost-find/2";
 
 /// Find which responses of a page should come earlier, and the configuration for it
@@ -152,13 +151,11 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "a share from 0.001 to 1 is needed, for example 0.05".to_owned())
 }
 
-/// The answer, with facts that the lab does not know.
 #[derive(Serialize)]
 struct Document<'a> {
     format: &'static str,
     /// The program, and the loaded pages.
     provenance: serde_json::Value,
-    /// The metric by which loads are judged.
     metric: String,
     /// The requested half-width of an interval, as a share of the ratio.
     width: f64,
@@ -166,7 +163,6 @@ struct Document<'a> {
     most_loads: u32,
     /// The name of the server model that stands for the present server.
     baseline_server: &'static str,
-    /// The advice.
     answer: &'a SiteAnswer,
     /// Priorities of single resources, one for each page.
     by_resource: &'a [ByResource],
@@ -277,7 +273,6 @@ impl Found {
 }
 
 impl Arguments {
-    /// Whether the user asked for more than the answer.
     fn is_detailed(&self) -> bool {
         self.details || self.out.is_some()
     }
@@ -360,7 +355,6 @@ fn can_be_written(arguments: &Arguments) -> Result<(), Failure> {
     arguments.policy.iter().try_for_each(|it| values::writable(it, "--policy"))
 }
 
-/// The answer as files.
 fn write_folder(
     folder: &Path,
     question: &Question,

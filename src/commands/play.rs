@@ -273,7 +273,6 @@ fn show_one(arguments: &Arguments, played: &Played, run: &RunRecord) -> Result<(
     Ok(())
 }
 
-/// Prints all problems but the last, which becomes the program's failure.
 fn told(problems: &[String]) -> Result<(), Failure> {
     let Some((last, others)) = problems[..problems.len().min(PROBLEMS_MAX)].split_last() else {
         return Ok(());
@@ -286,12 +285,10 @@ fn told(problems: &[String]) -> Result<(), Failure> {
     Err(Failure::Elsewhere(format!("{last}{more}")))
 }
 
-/// One page load.
 struct Played {
     /// Counted from 1.
     visit: u32,
     navigation: Navigation,
-    /// With where they were met.
     problems: Vec<String>,
 }
 
@@ -339,7 +336,6 @@ fn from_server(
     Ok(visits)
 }
 
-/// Makes one visit, and stores its session and bodies as the arguments ask.
 fn visit(
     arguments: &Arguments,
     page: &Arc<Page>,

@@ -129,7 +129,6 @@ fn heeds_in_words(heeds: Heeds) -> &'static str {
     }
 }
 
-/// The remedy, which depends on the resources that were examined.
 fn too_small(arguments: &Arguments, choice: &Choice) -> String {
     let Choice { path, body_bytes, links, .. } = choice;
     let remedy = format!(

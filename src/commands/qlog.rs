@@ -84,7 +84,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The sentences, or a section.
 fn show(arguments: &section::Arguments, old_name: Option<Section>) -> Result<(), Failure> {
     match arguments.section(old_name)? {
         None => summary::run(arguments),

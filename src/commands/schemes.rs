@@ -55,7 +55,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     )
 }
 
-/// The suffix that any scheme can have.
 const GUARD: &str = "@guard:PACKETS (20): one in PACKETS packets goes to the ready response that has waited longest";
 
 fn contender_json(contender: &Contender) -> Value {

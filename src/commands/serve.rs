@@ -7,7 +7,6 @@ pub(crate) use serve::Arguments;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// The program that serves.
 const PROGRAM: &str = "utmost-serve";
 
 /// Replaces this process by `utmost-serve`, which parses the checked arguments again. Returns only if it

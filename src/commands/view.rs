@@ -88,7 +88,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// The rooms of the server, and access to them.
 struct View {
     library: RwLock<Library>,
     study: StudyRoom,
@@ -104,7 +103,6 @@ struct View {
 /// The content type with which the page's script sends a log. A form on another site cannot set it.
 const LOG: &str = "application/x-qlog";
 
-/// Why a dropped file is rejected.
 const BUSY: &str = "other files are being dropped; try again";
 
 async fn answer(view: Arc<View>, request: Request<Incoming>) -> Answer {
@@ -154,7 +152,6 @@ async fn answer(view: Arc<View>, request: Request<Incoming>) -> Answer {
     }
 }
 
-/// Whether a request's body is of this type.
 fn has_type(request: &Request<Incoming>, wanted: &str) -> bool {
     request.headers().get("content-type").is_some_and(|it| it == wanted)
 }
@@ -171,7 +168,6 @@ fn list(view: &View) -> Answer {
     html(listing(directory.as_deref(), &library.files(), view.follows))
 }
 
-/// The sizes of some files, or of all.
 fn sizes(library: &RwLock<Library>, query: &str) -> Answer {
     let names: Vec<String> = parameters(query, "file");
     answer_with(200, "application/json", sizes_of(&reading(library), &names).into_bytes())
@@ -241,7 +237,6 @@ fn writing(library: &RwLock<Library>) -> RwLockWriteGuard<'_, Library> {
     library.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The values of a parameter of a query.
 fn parameters(query: &str, name: &str) -> Vec<String> {
     let pairs = form_urlencoded::parse(query.as_bytes());
     pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()

@@ -190,7 +190,6 @@ fn percent(share: f64) -> String {
 /// If the best replay's completions differ from the log's by more than this share, no order repeats the log.
 pub(super) const REPEATED: f64 = 0.1;
 
-/// Which order repeats the log, and how far to trust the answer.
 fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {
     let best = replays.first().and_then(|it| Some((it, it.differs?)));
     let Some((best, differs)) = best else { return Vec::new() };

@@ -10,7 +10,6 @@ use lab::study::{DIMENSIONS, Dimension, Settings};
 pub(super) struct Listed(Vec<(&'static Dimension, Vec<String>)>);
 
 impl Listed {
-    /// Whether the flag of the dimension with this column lists this value.
     pub(super) fn has(&self, column: &str, value: &str) -> bool {
         self.0.iter().any(|(of, values)| of.column == column && values.iter().any(|it| it == value))
     }
@@ -45,7 +44,6 @@ impl FromArgMatches for Listed {
     }
 }
 
-/// The dimensions that have a flag for a list of values.
 fn with_flags() -> impl Iterator<Item = &'static Dimension> {
     DIMENSIONS.iter().filter(|it| !it.help.is_empty())
 }
@@ -62,10 +60,8 @@ fn flag(dimension: &'static Dimension) -> Arg {
         .value_parser(parser(dimension))
 }
 
-/// The dimensions that the short help shows.
 const IN_SHORT_HELP: [&str; 2] = ["send_buffer_bytes", "cc"];
 
-/// The help group of a dimension's flag: the link's or the server's.
 fn heading(dimension: &Dimension) -> &'static str {
     if ["http", "queue", "cross"].contains(&dimension.column) { super::LINK } else { super::SERVER }
 }

@@ -12,7 +12,6 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The parts of a study that no flag has set.
 struct Defaults {
     pages: &'static str,
     engine: &'static dyn Engine,
@@ -31,7 +30,6 @@ const TODAY: Defaults = Defaults {
     seeds: 9,
 };
 
-/// That of Marx et al. (2019).
 const PAPER: Defaults = Defaults {
     pages: "@first-60",
     engine: engines::IDEAL,
@@ -132,7 +130,6 @@ fn which(arguments: &Arguments) -> Result<Which, Failure> {
     })
 }
 
-/// The folder for qlogs of unfinished loads.
 fn unfinished_dir(arguments: &Arguments) -> PathBuf {
     let folder = arguments
         .out

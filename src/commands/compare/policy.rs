@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 pub(super) use policy::OF_SITE;
 
-/// The candidates, and the order that they must beat.
 fn terms(arguments: &Arguments) -> Terms<'_> {
     let obeying = arguments.asked.dimensions.has("signals", "obey");
     Terms { to_beat: &arguments.policy_default, obeying }
@@ -33,7 +32,6 @@ fn argument_of(arguments: &Arguments, page: &Page) -> String {
     named.map_or_else(|| page.name.clone(), |it| policy::page_argument(it))
 }
 
-/// The plan with pages of this host.
 fn plan_at(plan: &Plan, host: &str) -> Plan {
     let mut plan = plan.clone();
     for page in &mut plan.pages {

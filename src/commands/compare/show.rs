@@ -66,7 +66,6 @@ fn rank_correlations(plan: &Plan, study: &Study) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The meanings of the table's words.
 fn definitions(plan: &Plan) -> String {
     format!(
         "ratio: {} of {} divided by the scheme's, so above 1 the scheme is better; a geometric mean over pages. better, worse: \

@@ -71,7 +71,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&format!("{}: {count} resources, {bytes} bytes", arguments.output.display()))
 }
 
-/// A page that is generated from a template.
 fn grown(template: &str, arguments: &Arguments) -> Result<Page, Failure> {
     let template = values::page(template)?;
     let bytes: u64 = template.resources.iter().map(|it| it.bytes).sum();

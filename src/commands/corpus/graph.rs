@@ -47,7 +47,6 @@ pub(crate) struct Arguments {
     output: PathBuf,
 }
 
-/// The host of a site that has no name.
 const LOCALHOST: &str = "localhost";
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {

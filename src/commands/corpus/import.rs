@@ -58,7 +58,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 impl Arguments {
-    /// The label of a page with this name.
     fn label(&self, name: String) -> Label {
         let label = Label::named(name);
         Label {

@@ -65,7 +65,6 @@ fn site(page: &Page, real: bool) -> Result<Arc<dyn Site>, Failure> {
     Ok(Arc::new(DirectorySite::open(&fetched.root).map_err(Failure::bad_input)?))
 }
 
-/// Copies the real bodies of a page to a folder.
 pub(super) fn bodies(name: &str, to: &Path) -> Result<(), Failure> {
     let page = values::page(name)?;
     let fetched = bodies::package(&page, &package::cache()).map_err(failure)?;

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use url::Url;
 
-/// Pages that share a template.
 pub(super) struct Template {
     /// The page that is loaded, as an argument.
     pub(super) argument: String,
@@ -20,7 +19,6 @@ pub(super) struct Template {
     pub(super) alike: Vec<String>,
 }
 
-/// A page of the site.
 struct Listed {
     /// The files that it shares with other pages of its template.
     template: String,
@@ -28,7 +26,6 @@ struct Listed {
     path: String,
 }
 
-/// The templates of a folder, a sitemap or a list of addresses.
 pub(super) fn templates(inputs: &[String], browser: &Browser) -> Result<Vec<Template>, Failure> {
     let [site] = inputs else {
         let cause = "--all-pages takes one site: a folder, or the file or URL of a sitemap";
@@ -124,7 +121,6 @@ fn at_most(pages: usize, source: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// The addresses of a sitemap, or of a text with one address per line.
 fn addresses(text: &str) -> Vec<Url> {
     let named: Vec<&str> = if text.contains("<loc>") {
         text.split("<loc>").skip(1).filter_map(|it| it.split("</loc>").next()).collect()

@@ -25,7 +25,6 @@ pub(crate) struct Compare {
     junit: Option<PathBuf>,
 }
 
-/// The comparison, and its failures.
 pub(super) struct Compared {
     pub(super) changes: Vec<Change>,
     /// For each change, why it fails; `None` if it does not.
@@ -66,7 +65,6 @@ impl Compare {
         }
     }
 
-    /// Writes the requested files.
     pub(super) fn write(&self, compared: &Compared) -> Result<(), Failure> {
         let files = [(&self.markdown, compared.markdown()), (&self.junit, compared.junit())];
         for (file, text) in files {
@@ -83,13 +81,11 @@ fn write(file: &Path, text: String) -> Result<(), Failure> {
 }
 
 impl Compared {
-    /// Prints a line for each page and network.
     pub(super) fn show(&self) -> Result<(), Failure> {
         output::line("\nbeside the baseline:")?;
         self.changes.iter().try_for_each(|it| output::line(&format!("  {}", it.words)))
     }
 
-    /// An error if something failed.
     pub(super) fn end(&self) -> Result<(), Failure> {
         let mut failed: Vec<String> = Vec::new();
         for (Change { page, network, .. }, failure) in self.changes.iter().zip(&self.failures) {

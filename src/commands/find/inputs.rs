@@ -33,18 +33,15 @@ pub(crate) struct Browser {
     pub(super) http3: bool,
 }
 
-/// How the arguments are read.
 pub(super) struct Inputs<'a> {
     pub(super) browser: &'a Browser,
     /// The orders among which a log's order is sought.
     pub(super) schemes: &'a [Contender],
-    /// Loads at a time.
     pub(super) jobs: usize,
     /// The site's root folder, which holds the documents. `None`: each document's own folder is its root.
     pub(super) root: Option<&'a Path>,
 }
 
-/// All that is asked about.
 pub(super) struct Read {
     /// The pages, followed by further recordings of them.
     pub(super) pages: Vec<Arc<Page>>,
@@ -81,7 +78,6 @@ impl Inputs<'_> {
         Ok(Read { pages, networks })
     }
 
-    /// The input that an argument stands for.
     fn pages(&self, argument: &str) -> Result<Asked, Failure> {
         let file = Path::new(argument);
         if argument.contains("://") || file.is_dir() || is_document(file) {
@@ -96,7 +92,6 @@ impl Inputs<'_> {
         }
     }
 
-    /// The page and the link of a client's log.
     fn log(&self, file: &Path) -> Result<Asked, Failure> {
         let derived = derived(file)?;
         let orders: Vec<Order> = self
@@ -199,7 +194,6 @@ struct Asked {
     pages: Vec<Page>,
     /// Further recordings of its page.
     recordings: Vec<Page>,
-    /// The link of a log.
     link: Option<Network>,
 }
 
@@ -208,7 +202,6 @@ pub(super) fn is_document(file: &Path) -> bool {
     file.is_file() && ["html", "htm", "xhtml"].contains(&&*ending)
 }
 
-/// The pages of a name.
 fn not_a_file(argument: &str, file: &Path) -> Result<Vec<Page>, Failure> {
     let is_name = argument.starts_with('@') || ::corpus::bundled(argument).is_some();
     if !is_name && !file.exists() && (argument.contains('/') || file.extension().is_some()) {
@@ -221,7 +214,6 @@ fn not_a_file(argument: &str, file: &Path) -> Result<Vec<Page>, Failure> {
     values::pages(argument)
 }
 
-/// Whether the contents are a log's.
 fn is_log(file: &Path) -> bool {
     let most = what_if::LOG_BYTES_MAX;
     let traces = read_file_within(file, ReadOptions::default(), most, &|_| ());
@@ -245,7 +237,6 @@ fn recording(file: &Path, not_a_page: &PageError) -> Result<Page, Failure> {
     })
 }
 
-/// Without the recorder nothing is loaded.
 #[cfg(not(feature = "record"))]
 fn loaded_in_browser(
     source: &str,
@@ -299,7 +290,6 @@ fn loaded_in_browser(
     Ok(Asked { pages: vec![page], recordings, link: None })
 }
 
-/// The name of a page that Chromium loads.
 pub(super) fn page_name(source: &str, root: Option<&Path>) -> String {
     let below = root.and_then(|it| Path::new(source).strip_prefix(it).ok());
     let below = below.map(|it| it.with_extension("").display().to_string().replace('/', "-"));
@@ -319,7 +309,6 @@ fn loaded_name(source: &str) -> String {
     name.trim_matches(['/', '.']).replace('/', "-")
 }
 
-/// How Chromium loads a URL, a folder or a document.
 #[cfg(feature = "record")]
 fn request(
     source: &str,
@@ -374,7 +363,6 @@ pub(super) fn text_at(url: &str, browser: &Browser) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
-/// Without the recorder, Chromium is not available.
 #[cfg(not(feature = "record"))]
 pub(super) fn text_at(url: &str, _: &Browser) -> Result<String, Failure> {
     Err(Failure::BadInput(format!(

@@ -10,7 +10,6 @@ use lab::probe::{BODY_BYTES_MIN, Effort, ProbeError, choose, judge, run_all};
 use std::time::Duration;
 use url::Position;
 
-/// The remedy if the server cannot be measured.
 const REMEDY: &str = "name what runs with --baseline-server in place of --measure";
 
 /// The model whose send order matches the URL's server.

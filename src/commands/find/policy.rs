@@ -9,7 +9,6 @@ use lab::finder::{PolicySite, Question, at_host, policy};
 use lab::study::policy::page_argument;
 use std::path::{Component, Path, PathBuf};
 
-/// Writes the policy to the file of `--policy`.
 pub(super) fn write(
     arguments: &Arguments,
     question: &Question,

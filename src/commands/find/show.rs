@@ -21,10 +21,8 @@ use std::sync::Arc;
 /// The most lines of a policy that are printed. A longer policy needs a file.
 const PASTED_LINES: usize = 24;
 
-/// The most pages whose times are printed.
 const PAGES: usize = 12;
 
-/// Prints the answer, and the details on request.
 pub(super) fn show(
     arguments: &Arguments,
     question: &Question,
@@ -120,7 +118,6 @@ fn times(document: &Document<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The lines to change.
 fn paste(
     arguments: &Arguments,
     question: &Question,
@@ -150,7 +147,6 @@ fn paste(
     }
 }
 
-/// Prints all other findings.
 fn details(question: &Question, document: &Document<'_>) -> Result<(), Failure> {
     output::line("\nPriorities of single resources (RFC 9218)")?;
     for sentence in document.by_resource.iter().flat_map(ByResource::words) {

@@ -60,7 +60,6 @@ impl OwnServer {
         Ok(Setting { network, send_buffer_bytes, cc: Some(self.cc), ..Setting::default() })
     }
 
-    /// Loads the page once, followed by the further pages of the client's options.
     pub(super) fn load(
         &self,
         page: &Arc<Page>,

@@ -52,7 +52,6 @@ impl Pages {
         pages.iter().map(|it| NextPage { page: Arc::clone(it), think: self.think }).collect()
     }
 
-    /// How long responses of the server in this process stay fresh.
     pub(super) fn fresh_s(&self) -> Option<u64> {
         self.are_several().then_some(self.fresh)
     }

@@ -48,7 +48,6 @@ pub(super) fn read(
     Ok(traces)
 }
 
-/// Why no packet could be decrypted, and what helps.
 fn undecrypted(keys: Option<&Path>) -> String {
     let cause = "its packets cannot be decrypted";
     let Some(keys) = keys else {

@@ -118,7 +118,6 @@ fn document(resource: &AlignedResource) -> Value {
 
 const NO_SPEEDUP: &str = ": too few for a speedup, which needs most of them";
 
-/// The columns of `--csv`.
 const COLUMNS: [&str; 15] = [
     "run",
     "url",
@@ -211,7 +210,6 @@ fn print(traces: &[Trace], alignment: &Alignment, indices: &[Indices]) -> Result
     Ok(())
 }
 
-/// A resource in a run and in the first one.
 fn row(resource: &AlignedResource, run: usize) -> Vec<String> {
     let moved = resource.moved(run);
     let [first, other] = [0, run].map(|it| resource.runs[it].unwrap_or_default());
@@ -234,7 +232,6 @@ fn row(resource: &AlignedResource, run: usize) -> Vec<String> {
     ]
 }
 
-/// Milliseconds with their sign.
 fn signed(value_ms: Option<f64>) -> String {
     value_ms.map_or_else(|| "-".to_owned(), |it| format!("{it:+.1}"))
 }

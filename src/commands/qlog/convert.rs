@@ -49,7 +49,6 @@ pub(crate) struct Arguments {
     trace: u16,
 }
 
-/// `--to`.
 const TARGETS: Choices<Target> = &[
     ("current", "JSON-SEQ, quic-events-12 and h3-events-12", Target::Current),
     ("0.3", "JSON-SEQ, qlog 0.3 and draft-02's events", Target::V03),
@@ -124,7 +123,6 @@ fn name(log: &Path) -> String {
     format!("{}.sqlog", if stem == "-" { "stdin" } else { &stem })
 }
 
-/// One line about the conversion.
 fn told(arguments: &Arguments, converted: &Converted) -> String {
     let Converted { events, from_before, cut, bad_records, traces, broken_off } = converted;
     let [events, bad_records] =
@@ -174,7 +172,6 @@ fn convert_file(
 /// A log that is ready to be converted.
 struct Opened {
     input: File,
-    /// Its requested part.
     part: Option<Part>,
     /// Its header fields that follow the events.
     ending: Option<Facts>,

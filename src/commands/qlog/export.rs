@@ -27,7 +27,6 @@ pub(crate) struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// The parser of `--series`.
 fn named() -> impl TypedValueParser<Value = &'static Series> {
     let names = SERIES.iter().map(|it| PossibleValue::new(it.name).help(it.about));
     PossibleValuesParser::new(names)

@@ -81,7 +81,6 @@ impl Indices {
             .or_else(|| self.without())
     }
 
-    /// Unfinished responses that the numbers exclude.
     fn without(&self) -> Option<String> {
         const NAMES: usize = 5;
         let kinds = ["pushes", "responses"].into_iter().zip(&self.left_out);

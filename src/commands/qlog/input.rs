@@ -28,31 +28,26 @@ pub(crate) struct Files {
     keys: Option<PathBuf>,
 }
 
-/// `--vantage`.
 pub(super) const SIDES: Choices<Vantage> = &[
     ("client", "The side that sends requests", Vantage::Client),
     ("server", "The side that sends responses", Vantage::Server),
 ];
 
-/// The logs that were read.
 #[derive(Debug)]
 pub(crate) struct Logs {
     /// All traces of all files that could be read; never empty.
     pub(crate) traces: Vec<Trace>,
     /// For each trace, the argument that named its file.
     pub(crate) arguments: Vec<usize>,
-    /// The files that could not be read.
     pub(crate) refused: Refused,
 }
 
 impl Files {
-    /// All traces of all files.
     pub(crate) fn read(&self, detail: Detail) -> Result<Logs, Failure> {
         let options = ReadOptions { detail, vantage: self.vantage };
         read_each(self.named(), |path| read(path, options, self.keys.as_deref()))
     }
 
-    /// The number of arguments; a directory counts as one.
     pub(crate) fn spare(&self, out: Option<&Path>) -> Result<(), Failure> {
         let Some(out) = out else { return Ok(()) };
         self.named().try_for_each(|(_, path)| spare(&path, out))
@@ -174,7 +169,6 @@ pub(crate) fn refusal(error: ReadError) -> Failure {
     }
 }
 
-/// The failure for a path that does not exist.
 pub(crate) fn no_such_file(file: &str) -> Failure {
     let remedy = "name a log, a directory of logs, or `-` for the standard input";
     Failure::of_file(Path::new(file), format!("no such file; {remedy}"))
@@ -246,7 +240,6 @@ pub(crate) fn alone_or_in(field: &str, mut documents: Vec<Value>) -> Value {
     if documents.len() == 1 { documents.remove(0) } else { json!({field: documents}) }
 }
 
-/// Microseconds as milliseconds.
 pub(crate) fn milliseconds(time_us: u64) -> f64 {
     time_us as f64 / 1000.0
 }

@@ -15,7 +15,6 @@ use serde_json::json;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Violations that a table shows.
 const ROWS_MAX: usize = 20;
 /// How much detail of a log lint keeps.
 const ORDER: ReadOptions = ReadOptions { detail: Detail::Order, vantage: None };
@@ -78,7 +77,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// The logs of the other end.
 fn clients(arguments: &Arguments) -> Result<Vec<Trace>, Failure> {
     let Some(file) = &arguments.client else { return Ok(Vec::new()) };
     let Logs { traces, refused, .. } =

@@ -9,9 +9,7 @@ use std::collections::BTreeSet;
 /// The logs without an answer, and the reasons.
 #[derive(Debug)]
 pub(crate) struct Refused {
-    /// The number of logs.
     logs: usize,
-    /// File and reason.
     reasons: Vec<(String, String)>,
     /// File, and which part of it was not read.
     incomplete: Vec<(String, String)>,
@@ -36,7 +34,6 @@ impl Refused {
         self.reasons.push((file.to_owned(), reason));
     }
 
-    /// Records the traces that were not read completely: their answers lack the rest.
     pub(crate) fn add_incomplete<'a>(&mut self, traces: impl IntoIterator<Item = &'a Trace>) {
         for trace in traces {
             if let Some(line) = trace.incomplete() {
@@ -67,12 +64,10 @@ impl Refused {
         }
     }
 
-    /// Whether no log gave an answer.
     pub(crate) fn is_all(&self) -> bool {
         self.reasons.len() >= self.logs
     }
 
-    /// Adds the rejected logs to the output of `--json`.
     pub(crate) fn note_in(&self, mut document: Value) -> Value {
         if let (Value::Object(fields), false) = (&mut document, self.reasons.is_empty()) {
             fields.insert("refused".to_owned(), listed(&self.reasons));
@@ -97,7 +92,6 @@ impl Refused {
         }
     }
 
-    /// Fails if any was refused.
     pub(crate) fn answered(self) -> Result<(), Failure> {
         if self.reasons.is_empty() { Ok(()) } else { Err(self.into_failure()) }
     }

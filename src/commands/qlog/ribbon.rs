@@ -59,7 +59,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-/// One word for each run of a stream's frames.
 fn in_words(trace: &Trace, by: Axis) -> String {
     let bursts = trace.timeline.bursts();
     let words = bursts.iter().map(|run| match by {

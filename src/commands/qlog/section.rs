@@ -37,7 +37,6 @@ pub(crate) struct Arguments {
     pub(super) options: SectionOptions,
 }
 
-/// `--section`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
     Limits,
@@ -80,7 +79,6 @@ pub(crate) struct SectionOptions {
     pub(super) computed: bool,
 }
 
-/// `--by`.
 const AXES: Choices<Axis> = &[
     ("time", "Milliseconds since the first request", Axis::Time),
     ("count", "STREAM frames, whatever their size", Axis::Frames),

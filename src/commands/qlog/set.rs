@@ -17,19 +17,16 @@ pub(crate) struct SetArguments {
     set: Option<PathBuf>,
 }
 
-/// An ATF set.
 #[derive(Debug)]
 pub(crate) struct AtfSet {
     urls: BTreeSet<String>,
 }
 
 impl SetArguments {
-    /// Whether the user named one.
     pub(crate) fn is_given(&self) -> bool {
         self.page.is_some() || self.set.is_some()
     }
 
-    /// The set, if one was named.
     pub(crate) fn atf_set(&self) -> Result<Option<AtfSet>, Failure> {
         if let Some(page) = &self.page {
             let page = values::page(page)?;

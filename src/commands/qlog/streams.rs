@@ -58,7 +58,6 @@ struct Document {
     uploads: Vec<StreamRow>,
 }
 
-/// All of it.
 #[derive(Serialize)]
 struct Documents {
     #[serde(flatten)]

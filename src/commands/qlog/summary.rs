@@ -90,7 +90,6 @@ fn heading(ends: &Ends<'_>) -> String {
     format!("{}{server} ({}, {}{clock}):", ends.log.label(), shown(&stack, 60), side(ends))
 }
 
-/// The sides that logged a connection.
 fn side(ends: &Ends<'_>) -> &'static str {
     if ends.server.is_some() { "both ends" } else { ends.log.vantage.name() }
 }
@@ -158,7 +157,6 @@ fn print_csv(connections: &[Ends<'_>]) -> Result<(), Failure> {
     table.end(written)
 }
 
-/// A connection's row.
 fn cells(ends: &Ends<'_>) -> [String; COLUMNS.len()] {
     let summary = Summary::of(ends, None);
     let mut document = document(ends, &summary);

@@ -49,10 +49,8 @@ pub(crate) struct Arguments {
     figures: Option<PathBuf>,
 }
 
-/// The most characters of a stream's name.
 const NAME_CHARACTERS: usize = 60;
 
-/// A tree, its time and its scheme.
 struct Seen {
     at_ms: f64,
     scheme: Scheme,
@@ -101,7 +99,6 @@ fn show(arguments: &Arguments, trace: &Trace) -> Result<(), Failure> {
     arguments.figures.iter().try_for_each(|it| output::line(&format!("figures: {}", it.display())))
 }
 
-/// The tree of each time, by time.
 fn trees(arguments: &Arguments, trace: &Trace) -> Result<Vec<Seen>, Failure> {
     let page = arguments.page.as_deref().map(values::page).transpose()?.map(|it| it.graph());
     let catalogue = arguments.own.catalogue(&[])?;

@@ -13,7 +13,6 @@ use std::sync::{Arc, OnceLock};
 /// Random connections on which each rule is checked.
 const COURSES: u32 = 1000;
 
-/// A rule, and whether the scheme keeps it.
 #[derive(Debug, Serialize)]
 struct Checked {
     rule: &'static str,

@@ -7,7 +7,6 @@ use ::serve::Failure;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The pages, by their names.
 #[derive(Default)]
 pub(super) struct DroppedPages(BTreeMap<String, Arc<Page>>);
 

@@ -9,7 +9,6 @@ use report::viewer::ListedFile;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// The logs that can be opened.
 pub(super) struct Library {
     /// `None`: there are only dropped logs.
     directory: Option<PathBuf>,
@@ -66,7 +65,6 @@ impl Library {
         }
     }
 
-    /// Reads files by the names of [`Library::files`].
     pub(super) fn read(&self, names: &[String], detail: Detail) -> Result<Vec<Trace>, Failure> {
         let options = ReadOptions { detail, vantage: None };
         let mut traces = Vec::new();
@@ -87,7 +85,6 @@ impl Library {
         Ok(traces)
     }
 
-    /// Keeps a dropped file, if it is a log.
     pub(super) fn add(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), Failure> {
         if self.dropped.len() >= DROPPED_MAX && !self.dropped.contains_key(name) {
             return Err(Failure::BadInput(format!("{DROPPED_MAX} dropped files at most")));

@@ -13,7 +13,6 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-/// The answer to a request.
 pub(super) type Answer = hyper::Response<Full<Bytes>>;
 
 /// Answers all clients, for ever.

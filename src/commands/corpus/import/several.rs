@@ -12,7 +12,6 @@ use qlog_tools::short_texts::{shorten, shown};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The table in the folder of pages.
 pub(super) const TABLE: &str = "imported.csv";
 
 /// Whether an argument stands for several files: a folder, or a pattern that no shell has expanded.
@@ -20,7 +19,6 @@ pub(super) fn is_several(argument: &Path) -> bool {
     argument.is_dir() || (!argument.exists() && argument.to_string_lossy().contains('*'))
 }
 
-/// A recording, and the page it gave or the reason why it gave none.
 struct Recording {
     file: PathBuf,
     read: Result<Imported, String>,
@@ -60,7 +58,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The files of all arguments, without duplicates.
 fn files(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files: Vec<PathBuf> = Vec::new();
     for argument in arguments {
@@ -78,7 +75,6 @@ fn files(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// The files that a pattern stands for.
 fn named_like(pattern: &Path) -> Result<Vec<PathBuf>, Failure> {
     let name = pattern.file_name().unwrap_or_default().to_string_lossy();
     let folder = pattern.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
@@ -117,7 +113,6 @@ fn is_like(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// Imports each file, and writes its page.
 fn read(arguments: &Arguments, files: Vec<PathBuf>) -> Result<Vec<Recording>, Failure> {
     let bar = output::progress(files.len(), "recordings");
     let (mut names, mut hashes) = (BTreeSet::new(), BTreeMap::new());
@@ -191,7 +186,6 @@ fn say_refused(recordings: &[Recording]) {
     }
 }
 
-/// Writes a row for each recording.
 fn write_table(path: &Path, recordings: &[Recording]) -> Result<(), Failure> {
     let facts = NUMBERS.iter().map(|it| it.name);
     let header =
@@ -202,7 +196,6 @@ fn write_table(path: &Path, recordings: &[Recording]) -> Result<(), Failure> {
 }
 
 impl Recording {
-    /// The row in the table.
     fn cells(&self) -> Vec<String> {
         let file = self.file.display().to_string();
         let cells: Vec<String> = match &self.read {
