@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let traces = traces(arguments.files.named(), arguments.files.vantage())?;
+    let traces = traces(arguments.files.named(), arguments.files.vantage)?;
     let set = arguments.set.atf_set()?;
     let is_seen = set.as_ref().map(|set| |url: &str| set.contains(url));
     let is_seen = is_seen.as_ref().map(|it| it as &dyn Fn(&str) -> bool);
@@ -183,10 +183,6 @@ fn show(derived: &Derived, replays: &[Replay]) -> Result<(), Failure> {
     derived.assumptions.iter().try_for_each(|it| output::line(&format!("  {it}")))
 }
 
-fn percent(share: f64) -> String {
-    format!("{} %", output::percent(share, 1))
-}
-
 /// If the best replay's completions differ from the log's by more than this share, no order repeats the log.
 pub(super) const REPEATED: f64 = 0.1;
 
@@ -198,7 +194,7 @@ fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {
         if resources == 1 { "1 response".to_owned() } else { format!("{resources} responses") };
     let alike = replays.iter().filter(|it| it.differs.is_some_and(|it| it - differs < ALIKE));
     let alike: Vec<&str> = alike.map(|it| it.order.as_str()).collect();
-    let differ = format!("completion times differ by {} (median)", percent(differs));
+    let differ = format!("completion times differ by {} % (median)", output::percent(differs, 1));
     let mut sentences = Vec::new();
     if differs > REPEATED {
         sentences.push(format!(

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.files.vantage().is_some() && arguments.files.count() > 1 {
+    if arguments.files.vantage.is_some() && arguments.files.paths.len() > 1 {
         let reason = "--vantage is for a single log; of several, each must name its side";
         return Err(Failure::BadInput(reason.to_owned()));
     }
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Why two logs that the user named together do not belong together.
 fn mismatch(files: &Files, traces: &[Trace], connections: &[Ends<'_>]) -> Option<String> {
-    let is_pair = files.count() == 2 && files.named().all(|(_, path)| !path.is_dir());
+    let is_pair = files.paths.len() == 2 && files.named().all(|(_, path)| !path.is_dir());
     let [Ends { log: client, server: None }] = connections else { return None };
     let others = traces.iter().filter(|it| it.file != client.file);
     let mut servers = others.filter(|it| it.vantage == Vantage::Server);

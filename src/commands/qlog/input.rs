@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Files {
     /// Logs, directories of logs, or `-` for the standard input; `NAME=FILE` gives a log a name
     #[arg(required = true, value_name = "FILE")]
-    paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     /// Treat the logs as written by this side, whatever they claim
     #[arg(long, value_parser = choice(SIDES))]
-    vantage: Option<Vantage>,
+    pub(crate) vantage: Option<Vantage>,
     /// The secrets of packet captures, which tshark reads: the file named by `SSLKEYLOGFILE`
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
@@ -51,16 +51,6 @@ impl Files {
     pub(crate) fn spare(&self, out: Option<&Path>) -> Result<(), Failure> {
         let Some(out) = out else { return Ok(()) };
         self.named().try_for_each(|(_, path)| spare(&path, out))
-    }
-
-    /// How many were named; a directory is one.
-    pub(crate) fn count(&self) -> usize {
-        self.paths.len()
-    }
-
-    /// The side that --vantage names.
-    pub(crate) fn vantage(&self) -> Option<Vantage> {
-        self.vantage
     }
 
     /// The arguments, each with the name that the user gave it.

@@ -163,26 +163,23 @@ fn browser_log(path: &Path) -> Result<Option<Vec<Trace>>, Failure> {
 
 /// The connections in a browser's log; `None` if the JSON is something else.
 fn browser_traces(file: &str, json: Vec<u8>) -> Result<Option<Vec<Trace>>, Failure> {
-    let traces = browser_traces_of(file, json);
-    traces.map_err(|cause| Failure::of_file(Path::new(file), cause))
-}
-
-fn browser_traces_of(file: &str, json: Vec<u8>) -> Result<Option<Vec<Trace>>, String> {
+    let wrong = |cause: String| Failure::of_file(Path::new(file), cause);
     if json.len() as u64 > browser::BYTES_MAX {
         let mebibytes = browser::BYTES_MAX >> 20;
-        return Err(format!(
+        return Err(wrong(format!(
             "not a qlog, and more than {mebibytes} MiB: save a HAR without bodies"
-        ));
+        )));
     }
     let text = browser::json_text(json);
     let json = text.as_bytes();
     let end = serde_json::from_slice::<IgnoredAny>(json).err().filter(serde_json::Error::is_eof);
     if end.is_some() && is_har(json) {
-        return Err("the HAR's JSON ends early".to_owned());
+        return Err(wrong("the HAR's JSON ends early".to_owned()));
     }
-    match browser::read(file, json)? {
+    match browser::read(file, json).map_err(wrong)? {
         None if is_har(json) => {
-            Err(format!("is not a HAR file: {}", browser::har_error(json).unwrap_or_default()))
+            let error = browser::har_error(json).unwrap_or_default();
+            Err(wrong(format!("is not a HAR file: {error}")))
         }
         read => Ok(read),
     }
