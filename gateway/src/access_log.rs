@@ -4,14 +4,15 @@ mod line;
 
 use crate::limits::ACCESS_LOG_LINES;
 pub use line::Format;
+use parking_lot::Mutex;
 use server::{Answered, Event, Observer};
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Only the owner may read clients' addresses and paths.
@@ -42,12 +43,12 @@ impl Reopen {
     /// Reopens the path for the next line. If that fails, lines continue to go to the old file.
     pub fn reopen(&self) -> io::Result<()> {
         let file = open(&self.path)?;
-        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+        *self.opened.lock() = Some(file);
         Ok(())
     }
 
     fn take(&self) -> Option<Output> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.opened.lock().take()
     }
 }
 
@@ -255,7 +256,7 @@ mod tests {
         drop(log);
         let said = Arc::new(Mutex::new(Vec::new()));
         let listener = Arc::clone(&said);
-        let report = move |line: &str| listener.lock().expect("whole").push(line.to_owned());
+        let report = move |line: &str| listener.lock().push(line.to_owned());
         let path = PathBuf::from("/dev/full");
         let file = open(&path).expect("it opens, and is full");
         let reopen = Reopen { path, opened: Arc::default() };
@@ -268,6 +269,6 @@ mod tests {
             "/dev/full: 2 lines are missing, because they arrived faster than they could be written",
             "/dev/full: lines are missing: No space left on device (os error 28)",
         ];
-        assert_eq!(*said.lock().expect("whole"), expected);
+        assert_eq!(*said.lock(), expected);
     }
 }

@@ -7,11 +7,12 @@ use crate::retry::Retry;
 use crate::shards::Shard;
 use crate::{Limits, Refusal, ResetKey};
 use connection::Path;
+use parking_lot::Mutex;
 use quiche::{ConnectionId, Header};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::VecDeque;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The ID that a client invents for the server has at least this many bytes.
@@ -102,15 +103,15 @@ impl Admission {
             .as_ref()
             .zip(token)
             .and_then(|(retry, token)| retry.open(token, path.peer, &header.dcid, now));
-        match self.begin(path.peer.ip(), original.is_some(), is_draining) {
-            Begin::Refused(refusal) => {
-                Decision::Refuse { refusal, is_told: self.refusals.spend(1, now) }
-            }
-            Begin::Unproven => {
-                self.ask_for_proof(header, path, now);
-                Decision::ProofAsked
-            }
-            Begin::Begun => Decision::Connect(original),
+        // Shards count one at a time.
+        let mut population = self.population.lock();
+        let refusal = if is_draining {
+            Some(Refusal::Draining)
+        } else {
+            population.refusal(path.peer.ip(), &self.limits)
+        };
+        if let Some(refusal) = refusal {
+            return Decision::Refuse { refusal, is_told: self.refusals.spend(1, now) };
         }
     }
 
@@ -132,12 +133,12 @@ impl Admission {
 
     /// A handshake is complete or abandoned.
     pub(crate) fn shaken(&self) {
-        self.population().handshakes -= 1;
+        self.population.lock().handshakes -= 1;
     }
 
     /// Admits a client. Returns `false` if others of its network were faster and there is no room any more.
     pub(crate) fn enter(&self, client: IpAddr) -> bool {
-        let mut population = self.population();
+        let mut population = self.population.lock();
         let has_room = population.of(client) < self.limits.connections_per_network;
         if has_room {
             population.enter(client);
@@ -147,11 +148,7 @@ impl Admission {
 
     /// A connection has ended: that of `client`, if it was admitted.
     pub(crate) fn ended(&self, client: Option<IpAddr>) {
-        self.population().ended(client);
-    }
-
-    fn population(&self) -> MutexGuard<'_, Population> {
-        self.population.lock().unwrap_or_else(PoisonError::into_inner)
+        self.population.lock().ended(client);
     }
 
     /// A new connection ID, and the token with which a later run can end its connection.

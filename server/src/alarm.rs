@@ -1,8 +1,9 @@
 //! Connections that the event loop must call although no datagram arrived for them.
 
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// Rings when something has arrived. The server shares it with the threads that deliver.
 #[derive(Clone, Default)]
@@ -18,7 +19,7 @@ impl Alarm {
     /// Wakes the server's thread from now on. Only the first call counts.
     pub(crate) fn wake_with(&self, wake: Box<dyn Fn() + Send + Sync>) {
         self.0.wake.set(wake).ok();
-        if !self.rung().is_empty() {
+        if !self.0.rung.lock().is_empty() {
             self.wake();
         }
     }
@@ -28,14 +29,14 @@ impl Alarm {
         let alarm = self.clone();
         Arc::new(move || {
             // An earlier ring has woken the server already, or it has reacted.
-            if alarm.rung().insert(serial) {
+            if alarm.0.rung.lock().insert(serial) {
                 alarm.wake();
             }
         })
     }
 
     pub(crate) fn take(&self) -> BTreeSet<u64> {
-        std::mem::take(&mut *self.rung())
+        std::mem::take(&mut *self.0.rung.lock())
     }
 
     /// Wakes the server without naming a connection.
@@ -44,14 +45,10 @@ impl Alarm {
             wake();
         }
     }
-
-    fn rung(&self) -> MutexGuard<'_, BTreeSet<u64>> {
-        self.0.rung.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl fmt::Debug for Alarm {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Alarm").field(&*self.rung()).finish()
+        formatter.debug_tuple("Alarm").field(&*self.0.rung.lock()).finish()
     }
 }

@@ -10,6 +10,7 @@ use crate::SignalUse;
 use crate::client::Client;
 use crate::limits::{EXPLORED_CLIENTS, EXPLORED_LOADS_OF_CLIENT, EXPLORED_PAGES, EXPLORED_STRATA};
 use evidence::Evidence;
+use parking_lot::Mutex;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -18,7 +19,6 @@ use schedulers::Scheme;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use report::{ExplorationReport, MemoryError, OrderReport, PageReport};
 
@@ -127,7 +127,7 @@ impl Exploration {
     }
 
     pub(crate) fn draw(&self) -> Draw {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.draws.is_empty() {
             state.shuffle(self.share);
         }
@@ -138,7 +138,7 @@ impl Exploration {
     /// it, or its client has used up its share.
     pub(crate) fn begin(&self, page: &str, client: Option<IpAddr>, draw: Draw) -> Option<Begun> {
         let orders = self.candidates.len() + 1;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let counts = state.counts(page, client);
         if !state.pages.contains_key(page) {
             if !counts || !state.has_room() {
@@ -161,16 +161,11 @@ impl Exploration {
 
     /// Counts a load.
     pub(crate) fn end(&self, page: &str, begun: Begun, outcome: Outcome) {
-        if let Some(page) = self.state().pages.get_mut(page).filter(|_| begun.counts) {
+        if let Some(page) = self.state.lock().pages.get_mut(page).filter(|_| begun.counts) {
             page.count(begun, outcome);
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The name of an order.
     fn name(&self, order: usize) -> &str {
         self.candidate(order).map_or("what you have", |it| &it.name)
     }
@@ -292,7 +287,7 @@ mod tests {
     }
 
     fn favourite(it: &Exploration) -> usize {
-        it.state().pages["a.test/"].favourite
+        it.state.lock().pages["a.test/"].favourite
     }
 
     #[test]
@@ -361,7 +356,7 @@ mod tests {
         load(complete(300));
         load(Outcome::Cached);
         load(Outcome::Incomplete);
-        let state = it.state();
+        let state = it.state.lock();
         let page = &state.pages["a.test/"];
         assert_eq!(page.evidence.visits(), 2);
         assert_eq!(page.left_out, LeftOut { incomplete: 1, cached: 2 });
@@ -383,7 +378,7 @@ mod tests {
         }
         visit("a.test/rare", 1);
         visit("a.test/new", 5);
-        assert!(!it.state().pages.contains_key("a.test/rare"));
+        assert!(!it.state.lock().pages.contains_key("a.test/rare"));
         assert_eq!(it.begin("a.test/newer", None, it.draw()), None);
         assert_eq!(it.report().loads_of_other_pages, 1);
     }
@@ -401,7 +396,7 @@ mod tests {
             assert!(load("a.test/", "192.0.2.1"));
         }
         assert!(load("a.test/", "192.0.2.2"));
-        assert_eq!(it.state().pages["a.test/"].evidence.visits(), 4);
+        assert_eq!(it.state.lock().pages["a.test/"].evidence.visits(), 4);
         for page in 0..2 * EXPLORED_PAGES {
             for _ in 0..6 {
                 load(&format!("made-up.test/{page}"), "192.0.2.1");
@@ -410,6 +405,6 @@ mod tests {
         for client in 3..9 {
             assert!(load("b.test/", &format!("192.0.2.{client}")));
         }
-        assert_eq!(it.state().pages["b.test/"].evidence.visits(), 6);
+        assert_eq!(it.state.lock().pages["b.test/"].evidence.visits(), 6);
     }
 }

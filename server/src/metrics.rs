@@ -5,10 +5,10 @@ mod text;
 
 use crate::site::Protocol;
 use crate::{Answered, Event, Observer, Refusal, Validity};
+use parking_lot::Mutex;
 use schedulers::SCHEMES;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use text::{Text, escaped};
 
@@ -69,7 +69,7 @@ impl Metrics {
 
     /// New connections get these certificates from now on; each has a name, such as its file.
     pub fn shows(&self, certificates: Vec<(String, Validity)>) {
-        *self.certificates.lock().unwrap_or_else(PoisonError::into_inner) = certificates;
+        *self.certificates.lock() = certificates;
     }
 
     /// Whether the server accepts no more connections because it ends.
@@ -108,7 +108,7 @@ impl Observer for Metrics {
             Event::NotEntered => add(&self.not_entered, 1),
             Event::HandshakeGivenUp => add(&self.slow_handshakes, 1),
             Event::Closed { by, code } => {
-                let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut closed = self.closed.lock();
                 *closed.entry((by, code)).or_default() += 1;
             }
             Event::Overdue => add(&self.overdue, 1),
@@ -139,7 +139,7 @@ impl Metrics {
     }
 
     fn write_connections(&self, text: &mut Text) {
-        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let closed = self.closed.lock().clone();
         let accepted = self.accepted.load(Relaxed);
         let open = accepted.saturating_sub(closed.values().sum());
         text.head("utmost_connections_open", "gauge", "Connections that are open.");
@@ -178,7 +178,7 @@ impl Metrics {
     }
 
     fn write_certificates(&self, text: &mut Text, now: SystemTime) {
-        let certificates = self.certificates.lock().unwrap_or_else(PoisonError::into_inner);
+        let certificates = self.certificates.lock();
         let help = "Seconds until a certificate or one of its chain expires; below 0 afterwards.";
         text.head("utmost_certificate_expiry_seconds", "gauge", help);
         for (name, validity) in certificates.iter() {

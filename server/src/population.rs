@@ -2,9 +2,10 @@
 
 use crate::client::Client;
 use crate::{Limits, Refusal};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The clients of all servers that share an address.
 #[derive(Debug, Default)]
@@ -65,7 +66,7 @@ impl Place {
         client: IpAddr,
         limits: &Limits,
     ) -> Result<Self, Refusal> {
-        let mut all = population.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = population.lock();
         if let Some(refusal) = all.refusal(client, limits) {
             return Err(refusal);
         }
@@ -77,7 +78,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut all = self.population.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.population.lock();
         all.ended(Some(self.client));
     }
 }

@@ -3,13 +3,14 @@
 use crate::Options;
 use crate::limits::{QLOG_UNPROVEN_BYTES, QlogLimits};
 use http3::log::{VantagePointType, begin_over_tcp};
+use parking_lot::Mutex;
 use qlog::streamer::QlogStreamer;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The suffix of the names of all these files.
@@ -88,10 +89,10 @@ impl QlogFolder {
     /// Begins the log of a connection over TCP, whose client is real. `None`: there is no room for it.
     pub fn begin_over_tcp(&self, name: &str, start: Instant) -> Option<QlogStreamer> {
         let file = self.log(name);
-        let created = file.log().create();
+        let created = file.0.lock().create();
         if let Err(refusal) = created {
             // Only the first that can report it gets the line.
-            self.0.used().is_full &= refusal.is_none();
+            self.0.used.lock().is_full &= refusal.is_none();
             return None;
         }
         let (side, writer) = (VantagePointType::Server, file.writer());
@@ -113,10 +114,6 @@ impl QlogFolder {
 }
 
 impl Folder {
-    fn used(&self) -> MutexGuard<'_, Used> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn has_room(&self, used: &Used) -> bool {
         used.files < self.limits.files && used.bytes < self.limits.folder_bytes
     }
@@ -140,17 +137,13 @@ impl QlogFile {
     /// The client is real: the file is created. `Err`: there is no room for it, with a line that states so, once for the
     /// folder.
     pub(crate) fn confirm(self) -> Result<(), Option<String>> {
-        self.log().create()
-    }
-
-    fn log(&self) -> MutexGuard<'_, Log> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().create()
     }
 }
 
 impl Write for QlogFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut log = self.log();
+        let mut log = self.0.lock();
         if !log.has_ended {
             log.record.extend_from_slice(bytes);
             if bytes.ends_with(b"\n") {
@@ -161,14 +154,14 @@ impl Write for QlogFile {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.log().file.as_mut().map_or(Ok(()), Write::flush)
+        self.0.lock().file.as_mut().map_or(Ok(()), Write::flush)
     }
 }
 
 impl Log {
     fn create(&mut self) -> Result<(), Option<String>> {
         let folder = Arc::clone(&self.folder);
-        let mut used = folder.used();
+        let mut used = folder.used.lock();
         if used.is_full || !folder.has_room(&used) {
             self.end();
             let is_first = !std::mem::replace(&mut used.is_full, true);
@@ -198,7 +191,7 @@ impl Log {
         let bytes = record.len() as u64;
         let is_too_long = self.bytes + bytes > limits.file_bytes;
         let full = {
-            let mut used = self.folder.used();
+            let mut used = self.folder.used.lock();
             used.bytes += bytes;
             is_too_long || used.bytes > limits.folder_bytes
         };
@@ -297,7 +290,7 @@ mod tests {
         for _ in 0..=QLOG_UNPROVEN_BYTES / RECORD.len() {
             write(&mut *writer);
         }
-        assert_eq!(log.log().waiting.capacity(), 0);
+        assert_eq!(log.0.lock().waiting.capacity(), 0);
         drop((log, writer));
         assert_eq!(files(&at), 0);
     }

@@ -4,9 +4,10 @@
 use crate::limits::{READ_AHEAD_BYTES, READ_AHEAD_PAGES, READ_AHEAD_PAGES_EACH, SPARE_PAGES};
 use crate::site::Body;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Memory for what is read ahead. A page stays in use until the last packet with some of it is acknowledged.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +44,7 @@ impl Pages {
 
     /// Lends `bytes` of memory to `work`.
     pub(crate) fn lend<T>(&self, bytes: usize, work: impl FnOnce(&mut [u8]) -> T) -> T {
-        let mut spare = self.spare().pop().unwrap_or_default();
+        let mut spare = self.spare.lock().pop().unwrap_or_default();
         if spare.len() < bytes {
             spare.resize(bytes, 0);
         }
@@ -53,14 +54,10 @@ impl Pages {
     }
 
     fn put_back(&self, memory: Vec<u8>) {
-        let mut spare = self.spare();
+        let mut spare = self.spare.lock();
         if spare.len() < SPARE_PAGES {
             spare.push(memory);
         }
-    }
-
-    fn spare(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Memory for a page, if one is left.
@@ -70,7 +67,7 @@ impl Pages {
         is_left.then(|| {
             self.all.fetch_add(1, Ordering::Relaxed);
             self.own.fetch_add(1, Ordering::Relaxed);
-            Read { bytes: self.spare().pop().unwrap_or_default(), pages: self.clone() }
+            Read { bytes: self.spare.lock().pop().unwrap_or_default(), pages: self.clone() }
         })
     }
 }

@@ -9,9 +9,10 @@ use crate::connection_ids::{ConnectionIds, LoadBalancer};
 use crate::limits::HANDED_BYTES;
 use crate::population::Population;
 use connection::Path;
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Datagrams, each with the addresses that it travelled between.
 pub(crate) type Datagrams = VecDeque<(Path, Vec<u8>)>;
@@ -124,7 +125,7 @@ impl Shard {
 impl Inbox {
     fn put(&self, datagram: &[u8], path: Path) {
         let was_empty = {
-            let (waiting, bytes) = &mut *self.waiting();
+            let (waiting, bytes) = &mut *self.waiting.lock();
             let was_empty = waiting.is_empty();
             if *bytes + datagram.len() <= HANDED_BYTES {
                 waiting.push_back((path, datagram.to_vec()));
@@ -138,11 +139,7 @@ impl Inbox {
     }
 
     fn take(&self) -> Datagrams {
-        std::mem::take(&mut *self.waiting()).0
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, (Datagrams, usize)> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut *self.waiting.lock()).0
     }
 }
 

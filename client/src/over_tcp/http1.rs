@@ -9,9 +9,10 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 
@@ -68,7 +69,7 @@ impl Hosts {
         let name = ask.host.clone();
         let host = Arc::clone(self.by_name.entry(name.clone()).or_default());
         let needs_more = {
-            let mut queue = host.locked();
+            let mut queue = host.queue.lock();
             queue.waiting.push(ask);
             let free = queue.connections - queue.busy;
             queue.connections < CONNECTIONS && free < queue.waiting.len()
@@ -81,12 +82,12 @@ impl Hosts {
 
     fn add_connection(&mut self, host: &str, open: Option<Sending>) {
         let host = Arc::clone(self.by_name.entry(host.to_owned()).or_default());
-        host.locked().connections += 1;
+        host.queue.lock().connections += 1;
         let (line, to) = (Arc::clone(&self.line), self.to.clone());
         tokio::spawn(async move {
             let ended = host.carry(&line, open, &to).await;
             let left = {
-                let mut queue = host.locked();
+                let mut queue = host.queue.lock();
                 queue.connections -= 1;
                 queue.connections
             };
@@ -117,22 +118,18 @@ impl Host {
             if let Err(cause) = exchange(&mut sender, line, ask, to).await {
                 tell(to, id, What::Broken(cause)).await;
             }
-            self.locked().busy -= 1;
+            self.queue.lock().busy -= 1;
         }
     }
 
     /// Waits for a request.
     async fn next(&self) -> Ask {
         loop {
-            if let Some(ask) = self.locked().take() {
+            if let Some(ask) = self.queue.lock().take() {
                 return ask;
             }
             self.news.notified().await;
         }
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

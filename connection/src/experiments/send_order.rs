@@ -1,7 +1,8 @@
 //! The order of first transmission, shared between a server and a client in one process.
 
 use http3::StreamId;
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// The order in which a server first handed the bytes of its responses to the transport. Clones share it.
 ///
@@ -14,18 +15,16 @@ pub struct SendOrder(Arc<Mutex<Vec<(StreamId, u64)>>>);
 impl SendOrder {
     /// The next `bytes` of `stream` are sent now.
     pub fn sent(&self, stream: StreamId, bytes: u64) {
-        if let Ok(mut runs) = self.0.lock() {
-            runs.push((stream, bytes));
-        }
+        self.0.lock().push((stream, bytes));
     }
 
     /// The run of bytes at `place`, counted from 0.
     pub fn run(&self, place: usize) -> Option<(StreamId, u64)> {
-        self.0.lock().ok()?.get(place).copied()
+        self.0.lock().get(place).copied()
     }
 
     /// All runs so far.
     pub fn runs(&self) -> Vec<(StreamId, u64)> {
-        self.0.lock().map(|it| it.clone()).unwrap_or_default()
+        self.0.lock().clone()
     }
 }

@@ -7,12 +7,13 @@ use crate::limits::{
     COMPRESSION_BYTES_PER_SECOND,
 };
 use hyper::header::HeaderValue;
+use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use server::account::Budget;
 use std::io;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// The number of files that the cache is sized for; it accepts more.
@@ -75,7 +76,7 @@ impl Compressed {
         match self.kept(file, coding) {
             Some(kept) if kept.is_empty() => Made::Not,
             Some(kept) => Made::Here(kept),
-            None if !now.is_none_or(|it| self.state().budget.spend(bytes, it)) => Made::Not,
+            None if !now.is_none_or(|it| self.state.lock().budget.spend(bytes, it)) => Made::Not,
             None if bytes > COMPRESSED_AT_ONCE_BYTES => Made::Later,
             None => self.made(file, coding).map_or(Made::Not, Made::Here),
         }
@@ -101,18 +102,14 @@ impl Compressed {
             kept
         } else {
             let made: Arc<[u8]> = compress(file, coding).ok()?.into();
-            self.state().made.insert(key(file, coding), Arc::clone(&made));
+            self.state.lock().made.insert(key(file, coding), Arc::clone(&made));
             made
         };
         (!made.is_empty()).then_some(made)
     }
 
     fn kept(&self, file: &HotFile, coding: Coding) -> Option<Arc<[u8]>> {
-        self.state().made.get(&key(file, coding)).cloned()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().made.get(&key(file, coding)).cloned()
     }
 }
 

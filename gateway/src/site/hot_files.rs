@@ -5,6 +5,7 @@ use super::codings::Coding;
 use super::types;
 use crate::limits::{FILE_IS_FRESH, KEPT_FILE_BYTES};
 use hyper::header::HeaderValue;
+use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use schedulers::Kind;
@@ -16,7 +17,7 @@ use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The number of files that the cache is sized for; it accepts more.
@@ -76,7 +77,7 @@ impl HotFiles {
         let found = self.look(path, kept, now);
         match &found {
             Ok(file) => self.keep(path, file),
-            Err(_) => drop(self.files().remove(path)),
+            Err(_) => drop(self.files.lock().remove(path)),
         }
         found
     }
@@ -113,15 +114,11 @@ impl HotFiles {
     }
 
     fn kept(&self, path: &str) -> Option<Arc<HotFile>> {
-        self.files().get(path).cloned()
+        self.files.lock().get(path).cloned()
     }
 
     fn keep(&self, path: &str, file: &Arc<HotFile>) {
-        self.files().insert(path.to_owned(), Arc::clone(file));
-    }
-
-    fn files(&self) -> MutexGuard<'_, Files> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+        self.files.lock().insert(path.to_owned(), Arc::clone(file));
     }
 
     fn open(&self, place: PathBuf, now: Option<Instant>) -> io::Result<HotFile> {

@@ -7,13 +7,14 @@ use super::ranges::ranged;
 use super::substitutes::{Redirect, asks_for_page, with_page};
 use super::types;
 use hyper::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, VIA};
+use parking_lot::Mutex;
 use schedulers::{Kind, Metadata, Priority, Scheme};
 use server::SignalUse;
 use server::site::paths::{decoded, is_sayable};
 use server::site::{Ahead, Foreseen, Names, Promise, Request, Response, Site};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A row of the table: the settings for some paths. For each setting, the first row that matches a request and has it decides.
 ///
@@ -295,7 +296,7 @@ impl RuledSite {
     }
 
     pub(super) fn recall(&self, request: &Request) -> Option<Foreseen> {
-        self.last_answers().recall(request)
+        self.last_answers.lock().recall(request)
     }
 
     pub(super) fn pushing(&self, request: &Request) -> Option<&Pushing> {
@@ -335,10 +336,6 @@ impl RuledSite {
         response.signals = signals.copied().or(response.signals);
         response
     }
-
-    fn last_answers(&self) -> MutexGuard<'_, LastAnswers> {
-        self.last_answers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Site for RuledSite {
@@ -372,7 +369,7 @@ impl Site for RuledSite {
         }
         let head = self.with_headers(request, head);
         if request.upgrade.is_none() {
-            self.last_answers().note(request, &head);
+            self.last_answers.lock().note(request, &head);
         }
         self.complete(request, head)
     }

@@ -1,11 +1,13 @@
 //! When a connection was last useful, and how long it is kept without further activity.
 
 use crate::limits::{FAREWELL, HEAD_BYTES};
+use crate::passes_on::passes_on;
+use parking_lot::Mutex;
 use server::Limits;
 use server::account::{Budget, Charge};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -54,11 +56,11 @@ impl Activity {
 
     /// The handshake is over; all earlier bytes belonged to it.
     pub(super) fn begin(&self, one_by_one: bool, now: Instant) {
-        *self.state() = State::new(one_by_one, &self.limits, now);
+        *self.state.lock() = State::new(one_by_one, &self.limits, now);
     }
 
     fn read(&self, bytes: usize, now: Instant) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.is_useless = !state.budget.spend(bytes as u64, now);
         let is_new_head = state.busy == 0 && state.head_since.is_none();
         if state.busy > 0 {
@@ -73,14 +75,14 @@ impl Activity {
 
     /// These bytes of a body were useful, and so are as many bytes of framing.
     pub(super) fn used(&self, bytes: usize) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.budget.give_back(2 * bytes as u64);
     }
 
     /// Bytes were written, which the client acknowledges. While nothing is in progress, they only answer useless frames, such as PING,
     /// and do not keep the connection.
     fn wrote(&self, bytes: usize, now: Instant) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.budget.give_back(bytes as u64 / WRITTEN_PER_USEFUL);
         if state.busy > 0 {
             state.last = now;
@@ -89,7 +91,7 @@ impl Activity {
 
     /// A request is here.
     pub(super) fn asked(&self, now: Instant) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         (state.last, state.head_since) = (now, None);
         state.busy += 1;
         state.asked += 1;
@@ -98,7 +100,7 @@ impl Activity {
 
     /// Its response has ended.
     pub(super) fn answered(&self, now: Instant) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.last = now;
         state.busy -= 1;
     }
@@ -110,18 +112,18 @@ impl Activity {
 
     /// Whether the client may be sending bytes that nobody reads: the rest of a body or of a rejected head.
     pub(super) fn may_send_more(&self) -> bool {
-        self.left_unread.load(Ordering::Relaxed) || self.state().head_since.is_some()
+        self.left_unread.load(Ordering::Relaxed) || self.state.lock().head_since.is_some()
     }
 
     /// The server shuts down: from now on, a connection is kept only for requests in progress.
     pub(super) fn drain(&self, now: Instant) {
-        self.state().draining = Some(now);
+        self.state.lock().draining = Some(now);
         self.sooner.notify_one();
     }
 
     /// The number of requests so far, if none is in progress: the head of the next one is awaited.
     pub(super) fn next_head(&self) -> Option<usize> {
-        let state = self.state();
+        let state = self.state.lock();
         (state.busy == 0).then_some(state.asked)
     }
 
@@ -130,7 +132,7 @@ impl Activity {
         loop {
             // The library's turn.
             yield_now().await;
-            if !self.state().is_blocked {
+            if !self.state.lock().is_blocked {
                 return;
             }
             sleep(BLOCKED_PAUSE).await;
@@ -138,12 +140,12 @@ impl Activity {
     }
 
     fn blocked(&self, is_blocked: bool) {
-        self.state().is_blocked = is_blocked;
+        self.state.lock().is_blocked = is_blocked;
     }
 
     /// When the connection is closed, unless something happens.
     fn until(&self) -> Instant {
-        let state = self.state();
+        let state = self.state.lock();
         if state.is_useless {
             return state.last;
         }
@@ -172,10 +174,6 @@ impl Activity {
                 () = self.sooner.notified() => {}
             }
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -16,12 +16,13 @@ use hyper::header::{CONNECTION, HeaderMap, HeaderValue};
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use server::limits::{BUFFER_BYTES, HEAD_FIELDS};
 use server::{Event, Options};
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -120,7 +121,7 @@ where
             }
         }
     }
-    let opened = tunnel.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let opened = tunnel.lock().take();
     if let Some(opened) = opened {
         Tunnel::run(opened, guest, news).await;
     }
@@ -152,7 +153,7 @@ async fn respond(
         return response(answer, guest);
     }
     let (head, opened) = entrance.open(answer);
-    *tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
+    *tunnel.lock() = Some(opened);
     head.map(|()| Outgoing { pieces: None, report: None })
 }
 

@@ -20,6 +20,7 @@ use h2::server::{Builder, Connection, SendResponse};
 use h2::{Reason, RecvStream, SendStream};
 use hyper::body::Frame;
 use hyper::header::{HeaderMap, HeaderValue, LINK};
+use parking_lot::Mutex;
 use qlog::streamer::QlogStreamer;
 use schedulers::StreamId;
 use server::account::{Charge, Held};
@@ -27,7 +28,7 @@ use server::limits::LOAD_NUISANCES;
 use server::{Event, Options};
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
@@ -186,17 +187,17 @@ async fn answer_one(
     let ahead = |ahead: Ahead<'_>| match ahead {
         Ahead::Placed(request, response) => writer.place(request, response),
         // It fails only if the client has cancelled the request.
-        Ahead::Interim(it) => drop(locked(&respond).send_informational(interim(&it))),
+        Ahead::Interim(it) => drop(respond.lock().send_informational(interim(&it))),
     };
     let answer = tokio::select! {
         answer = answer(guest, head, held, upload, ahead) => answer,
-        _ = poll_fn(|it| locked(&respond).poll_reset(it)) => return End::TakenBack,
+        _ = poll_fn(|it| respond.lock().poll_reset(it)) => return End::TakenBack,
     };
     let Answer { head, source, mut report } = answer;
     let is_tunnel = report.is_tunnel();
     let ends = source.is_over();
     writer.head(&head, ends);
-    let stream = locked(&respond).send_response(head, ends);
+    let stream = respond.lock().send_response(head, ends);
     let Ok(stream) = stream else { return End::TakenBack };
     if ends {
         report.completed();
@@ -207,10 +208,6 @@ async fn answer_one(
         // Dropped, its stream is reset (`CANCEL`).
         () = news.reached(Phase::Draining), if is_tunnel => End::Over,
     }
-}
-
-fn locked(respond: &Mutex<SendResponse<Bytes>>) -> MutexGuard<'_, SendResponse<Bytes>> {
-    respond.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn interim(interim: &Interim<'_>) -> hyper::Response<()> {

@@ -9,10 +9,11 @@ use crate::limits::{
     UNFINISHED_HEAD_BYTES,
 };
 use h2::Reason;
+use parking_lot::Mutex;
 use server::Options;
 use server::account::{Account, Charge, Share};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 use tokio::time::{Sleep, sleep};
@@ -55,7 +56,7 @@ impl Intake {
 
     /// The library has passed on a request with `fields` fields.
     pub(super) fn accepted(&self, stream: u32, fields: usize) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.frames.accepted(stream);
         state.owed_fields += fields.saturating_sub(FREE_FIELDS);
     }
@@ -63,7 +64,7 @@ impl Intake {
     /// All received requests are in progress. Returns the charge for heads that the library rejected. `None`: an incomplete head takes more
     /// memory than is available, or the client has sent more fields than its allowance. Wakes the task when the connection may read again.
     pub(super) fn end_turn(&self, context: &mut Context<'_>) -> Option<u64> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let refused = if state.wants_more { state.frames.refused() } else { 0 };
         let refused_bytes = usize::try_from(refused).map_or(usize::MAX, |it| it * REFUSED_BYTES);
         state.owed_fields = state.owed_fields.saturating_add(refused_bytes);
@@ -82,15 +83,11 @@ impl Intake {
 
     /// Why the connection must end: the client violates the rules for order frames, which the library does not check.
     pub(super) fn error(&self) -> Option<Reason> {
-        self.state().frames.error()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().frames.error()
     }
 
     fn came(&self, bytes: &[u8]) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.bytes += bytes.len();
         state.wants_more = false;
         state.frames.take(bytes);
@@ -145,8 +142,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for ByTurns<S> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        let left = self.intake.state().left_bytes();
+    ) -> Poll<io::Result<()>> {
+        let left = self.intake.state.lock().left_bytes();
         let before = buffer.filled().len();
         let read = if left == 0 {
             Poll::Pending
@@ -155,7 +152,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ByTurns<S> {
             Pin::new(&mut self.stream).poll_read(context, buffer)
         };
         match read {
-            Poll::Pending => self.intake.state().wants_more = true,
+            Poll::Pending => self.intake.state.lock().wants_more = true,
             Poll::Ready(_) => self.intake.came(&buffer.filled()[before..]),
         }
         read
@@ -210,7 +207,7 @@ mod tests {
         let owed = |fields| {
             let intake = intake();
             intake.accepted(1, fields);
-            intake.state().owed_fields
+            intake.state.lock().owed_fields
         };
         assert_eq!([0, 100, 101, 990].map(owed), [0, 0, 1, 890]);
     }
@@ -243,7 +240,7 @@ mod tests {
         let mut turn = |intake: &Intake, fields: usize| {
             intake.accepted(1, FREE_FIELDS + fields);
             let is_open = intake.end_turn(&mut context).is_some();
-            (is_open, intake.state().rest.is_some())
+            (is_open, intake.state.lock().rest.is_some())
         };
         let all: Vec<_> = (0..4).map(|_| intake_at(&ledger, 1)).collect();
         let fields = [10_000, 890, 98_000, 2_000];
@@ -258,12 +255,12 @@ mod tests {
         intake.accepted(1, 30_100);
         let mut context = Context::from_waker(Waker::noop());
         assert_eq!(intake.end_turn(&mut context), Some(0));
-        assert_eq!(intake.state().bytes, TURN_BYTES, "nothing is read");
+        assert_eq!(intake.state.lock().bytes, TURN_BYTES, "nothing is read");
         poll_fn(|context| {
             intake.end_turn(context);
-            if intake.state().bytes == 0 { Poll::Ready(()) } else { Poll::Pending }
+            if intake.state.lock().bytes == 0 { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
-        assert!(intake.state().rest.is_none());
+        assert!(intake.state.lock().rest.is_none());
     }
 }

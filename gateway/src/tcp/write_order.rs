@@ -8,6 +8,7 @@ use super::activity::now;
 use super::outlet::Outlet;
 use crate::limits::{EARLY_UPDATES, GATHERED_BYTES, LEAST_PIECE_BYTES, PIECE_BYTES, PROMPT_ROOMS};
 use http3::log::Piece;
+use parking_lot::Mutex;
 use qlog::streamer::QlogStreamer;
 use ring::rand::{SecureRandom, SystemRandom};
 use schedulers::{Call, Priority, Signal, StreamId};
@@ -18,7 +19,7 @@ use server::{Downloads, Event, Observers, Options, QlogFolder, SignalUse};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
@@ -119,12 +120,12 @@ impl WriteOrder {
 
     /// The client has sent a signal about order.
     pub(super) fn signalled(&self, signal: Signal) {
-        self.state().signalled(signal);
+        self.state.lock().signalled(signal);
     }
 
     /// A request has arrived on `stream`.
     pub(super) fn begin(self: &Arc<Self>, stream: StreamId) -> Writer {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.last = state.last.max(Some(stream));
         state.responses.insert(stream, Progress::default());
         Writer { stream, order: Arc::clone(self) }
@@ -132,7 +133,7 @@ impl WriteOrder {
 
     /// Gives responses their turns if the system accepts more. Otherwise wakes the task when it does.
     pub(super) fn make_room(&self, outlet: &Outlet, context: &mut Context<'_>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.connection.clone_from(context.waker());
         let is_full = state.room_bytes > 0 || outlet.unsent_bytes() > 0;
         if is_full || state.order.pick().is_none() || state.is_writing() {
@@ -147,10 +148,6 @@ impl WriteOrder {
         state.room_bytes = if state.prompt > PROMPT_ROOMS { GATHERED_BYTES } else { PIECE_BYTES };
         state.turns = TurnsOfRoom::default();
         state.grant();
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -295,7 +292,7 @@ impl Writer {
     /// The site has answered.
     pub(super) fn place(&self, request: &Request, response: &Response) {
         let stream = self.stream;
-        let mut state = self.order.state();
+        let mut state = self.order.state.lock();
         log_request(state.log.as_mut(), stream, request);
         if request.begins_page(&response.resource) {
             state.begin_page(response, &self.order.options);
@@ -321,17 +318,17 @@ impl Writer {
 
     /// Waits for the response's turn to write some of `wanted_bytes`; returns how many.
     pub(super) async fn turn(&self, wanted_bytes: usize) -> usize {
-        poll_fn(|context| self.order.state().turn(self.stream, wanted_bytes, context)).await
+        poll_fn(|context| self.order.state.lock().turn(self.stream, wanted_bytes, context)).await
     }
 
     /// It has written.
     pub(super) fn wrote(&self, bytes: usize, ends: bool) {
-        self.order.state().wrote(self.stream, bytes, ends, self.order.options.downloads);
+        self.order.state.lock().wrote(self.stream, bytes, ends, self.order.options.downloads);
     }
 
     /// Its head is sent; `ends`: nothing follows.
     pub(super) fn head(&self, head: &hyper::Response<()>, ends: bool) {
-        let mut state = self.order.state();
+        let mut state = self.order.state.lock();
         let Some(log) = &mut state.log else { return };
         let status = head.status();
         let fields = std::iter::once((":status", status.as_str().as_bytes()));
@@ -345,7 +342,7 @@ impl Writer {
 
     /// It cannot write now, so others may.
     pub(super) fn rest(&self) {
-        self.order.state().rest(self.stream);
+        self.order.state.lock().rest(self.stream);
     }
 
     /// Waits for something that it needs before it can write.
@@ -393,7 +390,7 @@ pub(super) fn log(folder: &QlogFolder, observers: &Observers) -> Option<QlogStre
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        let mut state = self.order.state();
+        let mut state = self.order.state.lock();
         state.responses.remove(&self.stream);
         state.call(Call::Close(self.stream));
         state.grant();
@@ -418,8 +415,8 @@ mod tests {
         let request = Request::from_headers(&fields);
         for writer in &writers {
             writer.place(&request, &Response::empty(200));
-            order.state().set_ready(writer.stream, true);
+            order.state.lock().set_ready(writer.stream, true);
         }
-        assert_eq!(order.state().order.pick(), Some(StreamId(5)));
+        assert_eq!(order.state.lock().order.pick(), Some(StreamId(5)));
     }
 }

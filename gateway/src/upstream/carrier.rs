@@ -16,12 +16,13 @@ use crate::limits::{
 };
 use hyper::header::HeaderMap;
 use hyper::{StatusCode, header};
+use parking_lot::Mutex;
 use schedulers::{Kind, Resource};
 use server::limits::TRAILER_BYTES;
 use server::site::{BackendFailure, Exchange, Response, trailers};
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -83,17 +84,13 @@ impl Carrier {
     }
 
     fn tell(self: &Arc<Self>, line: String) {
-        if let Some(later) = self.troubles().tell(line, now()) {
+        if let Some(later) = self.troubles.lock().tell(line, now()) {
             let carrier = Arc::clone(self);
             tokio::spawn(async move {
                 sleep_until(later.into()).await;
-                carrier.troubles().tell_rest(now());
+                carrier.troubles.lock().tell_rest(now());
             });
         }
-    }
-
-    fn troubles(&self) -> MutexGuard<'_, Troubles> {
-        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Forwards the request and passes on the answer; returns the trailer fields at the end.

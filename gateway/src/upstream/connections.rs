@@ -17,10 +17,11 @@ use hyper::client::conn::http1;
 use hyper::rt::{Read, Write};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use server::site::{BackendFailure, Exchange};
 use std::future::poll_fn;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -151,13 +152,13 @@ impl Connections {
 
     /// A connection, and whether it has carried requests before.
     pub(super) async fn get(&self) -> Result<(Connection, bool), BackendFailure> {
-        if let Some(connection) = self.kept().take() {
+        if let Some(connection) = self.kept.lock().take() {
             return Ok((connection, true));
         }
         self.in_time(async {
-            let may_be_shared = self.tls.is_some() && !self.kept().speaks_http1;
+            let may_be_shared = self.tls.is_some() && !self.kept.lock().speaks_http1;
             let _turn = if may_be_shared { Some(self.opening.lock().await) } else { None };
-            if let Some(connection) = self.kept().take() {
+            if let Some(connection) = self.kept.lock().take() {
                 return Ok((connection, true));
             }
             Ok((self.connect().await?, false))
@@ -201,7 +202,7 @@ impl Connections {
     }
 
     fn keep_http1(self: &Arc<Self>, sender: http1::SendRequest<Upload>) {
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         kept.http1.push((sender, Instant::now()));
         if !std::mem::replace(&mut kept.is_watched, true) {
             tokio::spawn(Arc::clone(self).watch());
@@ -212,17 +213,13 @@ impl Connections {
     async fn watch(self: Arc<Self>) {
         loop {
             sleep(KEPT_FOR).await;
-            let mut kept = self.kept();
+            let mut kept = self.kept.lock();
             kept.http1.retain(|(sender, since)| !sender.is_closed() && since.elapsed() < KEPT_FOR);
             kept.is_watched = !kept.http1.is_empty();
             if !kept.is_watched {
                 return;
             }
         }
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn in_time<T>(
@@ -240,10 +237,10 @@ impl Connections {
         let stream = self.secured(tls, stream, PROTOCOLS).await?;
         if stream.ssl().selected_alpn_protocol() == Some(b"h2") {
             let opened = Http2::open(stream, &self.limits).await?;
-            self.kept().http2.push(opened.clone());
+            self.kept.lock().http2.push(opened.clone());
             return Ok(Connection::Http2(opened));
         }
-        self.kept().speaks_http1 = true;
+        self.kept.lock().speaks_http1 = true;
         self.http1(stream).await
     }
 

@@ -1,10 +1,11 @@
 //! Slots at the backend, and places in the queue for them.
 
 use super::queue::Queue;
+use parking_lot::Mutex;
 use server::client::Client;
 use std::collections::BTreeMap;
 use std::future::pending;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::oneshot;
 
 /// The slots of one backend.
@@ -50,12 +51,8 @@ impl Slots {
 
     /// A place in the queue for a request of `client`; `None`: too many wait.
     pub(super) fn enter(self: &Arc<Self>, client: Client, number: u64) -> Option<Place> {
-        let has_room = self.state().queue.enter(client);
+        let has_room = self.state.lock().queue.enter(client);
         has_room.then(|| Place { places: Arc::clone(self), client, number, stage: Stage::Entered })
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -84,7 +81,7 @@ impl Place {
     /// Moves to another slot if one is free. If there is none for the client, it stays, and this ends when others need its
     /// slot.
     pub(super) async fn step_aside(&mut self, places: &Arc<Slots>) {
-        if !Arc::ptr_eq(&self.places, places) && places.state().queue.take(self.client) {
+        if !Arc::ptr_eq(&self.places, places) && places.state.lock().queue.take(self.client) {
             let (places, stage) = (Arc::clone(places), Stage::InLine);
             *self = Self { places, client: self.client, number: self.number, stage };
         }
@@ -94,7 +91,7 @@ impl Place {
         let (call, called) = oneshot::channel();
         let ticket = Ticket { call, number: self.number };
         {
-            let mut state = self.places.state();
+            let mut state = self.places.state.lock();
             state.lasting.entry(self.client).or_default().push(ticket);
             state.make_way();
         }
@@ -106,7 +103,7 @@ impl Place {
         let (call, called) = oneshot::channel();
         self.stage = Stage::InLine;
         {
-            let mut state = self.places.state();
+            let mut state = self.places.state.lock();
             state.queue.line_up(self.client, Ticket { call, number: self.number });
             state.call();
             state.make_way();
@@ -118,7 +115,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut state = self.places.state();
+        let mut state = self.places.state.lock();
         let is_its = |it: &Ticket| it.number == self.number;
         match self.stage {
             Stage::Entered => state.queue.leave(self.client),

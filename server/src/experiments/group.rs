@@ -20,10 +20,11 @@ use crate::limits::GROUP_SLOTS as SLOTS;
 use crate::order::{Joint, Picker};
 use crate::responder::Responder;
 use crate::together::ConnectionEvent;
+use parking_lot::Mutex;
 use schedulers::{Call, Element, Scheduler, Scheme, Signal, StreamId};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 pub(crate) struct Groups {
     /// The maximum number of connections in one group.
@@ -58,7 +59,7 @@ impl Groups {
         match (event, sender) {
             (ConnectionEvent::Over, _) => {
                 member.silent();
-                self.lock().members.remove(&serial);
+                self.inside.lock().members.remove(&serial);
                 return member.turn();
             }
             (ConnectionEvent::Came, Some(sender)) if !sender.connection.is_closing() => {
@@ -79,12 +80,7 @@ impl Groups {
     }
 
     fn member(&self, serial: u64) -> Option<Arc<Member>> {
-        self.lock().members.get(&serial)?.upgrade()
-    }
-
-    /// The table is consistent between any two calls.
-    fn lock(&self) -> MutexGuard<'_, Registry> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inside.lock().members.get(&serial)?.upgrade()
     }
 }
 
@@ -99,7 +95,7 @@ impl Joint for Groups {
         if self.limit == 0 {
             return None;
         }
-        let Registry { groups, members } = &mut *self.lock();
+        let Registry { groups, members } = &mut *self.inside.lock();
         if groups.len() == groups.capacity() {
             groups.retain(|_, group| !Group::is_empty(group));
         }
@@ -154,7 +150,7 @@ impl Group {
 
     /// Joins the connection `serial`. Returns `None` if there are `limit` members, or too many have joined over time.
     fn join(group: &Arc<Mutex<Self>>, serial: u64, limit: usize) -> Option<Member> {
-        let mut inside = lock(group);
+        let mut inside = group.lock();
         let slot = inside.next_slot;
         if inside.members.len() >= limit || slot >= SLOTS {
             return None;
@@ -165,7 +161,7 @@ impl Group {
     }
 
     fn is_empty(group: &Arc<Mutex<Self>>) -> bool {
-        lock(group).members.is_empty()
+        group.lock().members.is_empty()
     }
 
     fn set_ready(&mut self, slot: u64, stream: StreamId, ready: bool) {
@@ -217,7 +213,7 @@ impl Group {
 
 impl Picker for Arc<Member> {
     fn call(&mut self, call: &Call) {
-        let (slot, mut group) = (self.slot, lock(&self.group));
+        let (slot, mut group) = (self.slot, self.group.lock());
         match *call {
             Call::Open(stream, resource) => {
                 group.scheduler.open(named(slot, stream), &resource);
@@ -240,7 +236,7 @@ impl Picker for Arc<Member> {
     }
 
     fn pick(&self) -> Option<StreamId> {
-        let picked = lock(&self.group).scheduler.pick()?;
+        let picked = self.group.lock().scheduler.pick()?;
         (picked.0 % SLOTS == self.slot).then_some(StreamId(picked.0 / SLOTS))
     }
 
@@ -251,38 +247,33 @@ impl Picker for Arc<Member> {
 
 impl Member {
     fn turn(&self) -> Option<u64> {
-        let group = lock(&self.group);
+        let group = self.group.lock();
         let picked = group.scheduler.pick()?;
         group.members.get(&(picked.0 % SLOTS)).map(|it| it.serial)
     }
 
     /// Something arrived from the client: it takes part again.
     fn heard(&self) {
-        lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (false, false));
+        self.group.lock().change(self.slot, |it| (it.rests, it.full) = (false, false));
     }
 
     /// The client is silent: it gives up the turn.
     fn silent(&self) {
-        lock(&self.group).change(self.slot, |it| (it.rests, it.full) = (true, false));
+        self.group.lock().change(self.slot, |it| (it.rests, it.full) = (true, false));
     }
 
     /// Its window is full. It gives up the turn until something arrives, unless the path is full, too.
     fn window_full(&self, path_has_queue: bool) {
         if !path_has_queue {
-            lock(&self.group).change(self.slot, |it| it.full = true);
+            self.group.lock().change(self.slot, |it| it.full = true);
         }
     }
 }
 
 impl Drop for Member {
     fn drop(&mut self) {
-        lock(&self.group).leave(self.slot);
+        self.group.lock().leave(self.slot);
     }
-}
-
-/// A group is consistent between any two calls, also after a panic in another one.
-fn lock(group: &Arc<Mutex<Group>>) -> MutexGuard<'_, Group> {
-    group.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A stream's name in the group. If two streams have the same ID, the stream of the earlier connection has the lower

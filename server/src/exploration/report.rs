@@ -78,7 +78,7 @@ pub enum MemoryError {
 impl Exploration {
     /// The findings so far.
     pub fn report(&self) -> ExplorationReport {
-        let state = self.state();
+        let state = self.state.lock();
         ExplorationReport {
             format: FORMAT.to_owned(),
             share: self.share,
@@ -97,7 +97,7 @@ impl Exploration {
         if report.orders != orders {
             return Err(MemoryError::Orders(report.orders.join(", ")));
         }
-        let mut state = self.state();
+        let mut state = self.state.lock();
         for page in report.pages.into_iter().take(EXPLORED_PAGES) {
             let favourite = orders.iter().position(|it| *it == page.favourite);
             let fits = page.sums.fits(orders.len()) && page.sums.strata() <= EXPLORED_STRATA;

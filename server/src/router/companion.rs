@@ -7,7 +7,8 @@ use crate::population::Population;
 use crate::qlog_files::QlogFolder;
 use crate::site::Site;
 use crate::{Identity, Options, TlsError};
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// A server that is reloaded and ends with another one, on a thread of its own.
 pub trait Companion: Send {

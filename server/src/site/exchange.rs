@@ -7,9 +7,10 @@ use crate::limits::{BUFFER_BYTES, INTERIM_RESPONSES};
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::HeaderMap;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// A request in progress, and its response.
@@ -85,10 +86,6 @@ impl Exchange {
         Arc::new(Self { is_tunnel, most_bytes, state: Mutex::default() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// There is news for the connection.
     fn ring(state: MutexGuard<'_, State>) {
         let ring = state.ring.clone();
@@ -117,7 +114,7 @@ impl State {
 impl Exchange {
     /// Ends the exchange from anywhere.
     pub fn stop(&self, trouble: BackendFailure) {
-        self.state().stop(trouble);
+        self.state.lock().stop(trouble);
     }
 
     /// Ready when the exchange must stop, with the reason.
@@ -138,7 +135,7 @@ impl Exchange {
 
     /// How far the backend's connection has processed the request's body.
     pub fn turns(&self) -> Turns {
-        self.state().turns
+        self.state.lock().turns
     }
 
     /// Ready when there is room for more of the response's body.
@@ -147,7 +144,7 @@ impl Exchange {
     }
 
     fn poll<T>(&self, context: &mut Context<'_>, ready: impl Fn(&State) -> Option<T>) -> Poll<T> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let Some(ready) = ready(&state) else {
             state.carrier = Some(context.waker().clone());
             return Poll::Pending;
@@ -157,17 +154,17 @@ impl Exchange {
 
     /// The bytes of the request's body that have arrived and are not taken.
     pub fn upload_bytes(&self) -> usize {
-        self.state().upload.len()
+        self.state.lock().upload.len()
     }
 
     /// The names of the trailer fields of the request's body that have arrived and are not taken.
     pub fn trailer_names(&self) -> Vec<String> {
-        self.state().upload_trailers.keys().map(ToString::to_string).collect()
+        self.state.lock().upload_trailers.keys().map(ToString::to_string).collect()
     }
 
     /// The next bytes of the request's body, then its trailer fields, if any; `None` at its end.
     pub fn poll_upload(&self, context: &mut Context<'_>) -> Poll<Option<UploadPiece>> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let (front, _) = state.upload.as_slices();
         let bytes = Bytes::copy_from_slice(front);
         let awaits_client = bytes.is_empty() && !state.upload_ended;
@@ -193,7 +190,7 @@ impl Exchange {
 
     /// An interim response arrived. Only the first early hints are kept.
     pub fn interim(&self, status: StatusCode, headers: &HeaderMap) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.interim += 1;
         if state.interim > INTERIM_RESPONSES {
             let cause = format!("more than {INTERIM_RESPONSES} interim responses");
@@ -206,26 +203,26 @@ impl Exchange {
 
     /// The head of the response has arrived.
     pub fn answer(&self, head: Response) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         (state.head, state.progress) = (Some(head), Progress::Answered);
         Self::ring(state);
     }
 
     /// Whether the response has begun.
     pub fn is_answered(&self) -> bool {
-        self.state().progress != Progress::Asked
+        self.state.lock().progress != Progress::Asked
     }
 
     /// Adds to the response's body, even if there is no room ([`Self::poll_room`]).
     pub fn write_body(&self, bytes: &[u8]) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.body.extend(bytes);
         Self::ring(state);
     }
 
     /// The response ends, with these trailer fields.
     pub fn finish(&self, end: Result<HeaderMap, BackendFailure>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.end.get_or_insert(end);
         state.progress = Progress::Finished;
         state.wake();
@@ -240,12 +237,12 @@ impl Exchange {
 
     /// Whether some of the request's body has arrived.
     pub fn has_body(&self) -> bool {
-        self.state().uploaded > 0
+        self.state.lock().uploaded > 0
     }
 
     /// Whether nothing more of the request's body is needed.
     pub fn is_over(&self) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         state.progress == Progress::Finished || state.stopped.is_some()
     }
 }
@@ -303,7 +300,7 @@ impl Later {
 
     /// Whether the request has a body, or may have one.
     pub fn may_have_body(&self) -> bool {
-        let state = self.exchange.state();
+        let state = self.exchange.state.lock();
         state.uploaded > 0 || !state.upload_ended
     }
 
@@ -320,12 +317,12 @@ impl Later {
 
     /// Calls `ring` from now on when there is news.
     pub fn watch(&self, ring: Arc<dyn Fn() + Send + Sync>) {
-        self.exchange.state().ring = Some(ring);
+        self.exchange.state.lock().ring = Some(ring);
     }
 
     /// The next piece, if one has arrived; at most `room` bytes of a body.
     pub fn next(&self, room: usize) -> Option<Piece> {
-        let mut state = self.exchange.state();
+        let mut state = self.exchange.state.lock();
         if let Some(links) = state.hints.take() {
             return Some(Piece::Hints(links));
         }
@@ -343,7 +340,7 @@ impl Later {
 
     /// Adds to the request's body, even if there is no room ([`Self::has_room`]).
     pub fn give(&self, bytes: &[u8]) {
-        let mut state = self.exchange.state();
+        let mut state = self.exchange.state.lock();
         if state.stopped.is_none() {
             state.uploaded += bytes.len() as u64;
             if state.uploaded > self.exchange.most_bytes && !self.exchange.is_tunnel {
@@ -356,12 +353,12 @@ impl Later {
 
     /// Whether there is room for more of the request's body.
     pub fn has_room(&self) -> bool {
-        self.exchange.state().upload.len() < BUFFER_BYTES
+        self.exchange.state.lock().upload.len() < BUFFER_BYTES
     }
 
     /// Trailer fields follow the request's body, which has arrived completely.
     pub fn trail(&self, fields: &HeaderMap) {
-        let mut state = self.exchange.state();
+        let mut state = self.exchange.state.lock();
         match trailers::of_request(fields) {
             Some(fields) => state.upload_trailers = fields,
             None => state.stop(BackendFailure::ClientLarge),
@@ -370,20 +367,20 @@ impl Later {
 
     /// The request's body is here wholly.
     pub fn end_upload(&self) {
-        let mut state = self.exchange.state();
+        let mut state = self.exchange.state.lock();
         state.upload_ended = true;
         state.wake();
     }
 
     /// The rest of the request's body does not arrive, because it is malformed.
     pub fn break_upload(&self) {
-        self.exchange.state().stop(BackendFailure::ClientWrong);
+        self.exchange.state.lock().stop(BackendFailure::ClientWrong);
     }
 }
 
 impl Drop for Later {
     fn drop(&mut self) {
-        let mut state = self.exchange.state();
+        let mut state = self.exchange.state.lock();
         state.body = VecDeque::new();
         state.upload = VecDeque::new();
         state.stop(BackendFailure::ClientGone);

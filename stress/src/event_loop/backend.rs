@@ -4,10 +4,11 @@ use super::over_tcp::patient;
 use super::{StressError, now};
 use crate::limits::{GARBAGE_EACH, HEAD_BYTES};
 use crate::scripts::tunnels::{Talk, Then, garbage, reply};
+use parking_lot::Mutex;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A backend that listens until it is dropped.
@@ -37,7 +38,7 @@ impl Backend {
 
     /// Sets its treatment of WebSockets from now on.
     pub(super) fn talk(&self, talk: Talk) {
-        *self.0.talk.lock().unwrap_or_else(PoisonError::into_inner) = talk;
+        *self.0.talk.lock() = talk;
     }
 
     /// The number of WebSocket requests.
@@ -58,7 +59,7 @@ impl State {
     }
 
     fn reply(&self, head: &str) -> (Vec<u8>, Then) {
-        let talk = *self.talk.lock().unwrap_or_else(PoisonError::into_inner);
+        let talk = *self.talk.lock();
         let (said, then, is_tunnel) = reply(head, talk);
         self.asked.fetch_add(usize::from(is_tunnel), Ordering::Relaxed);
         (said, then)
