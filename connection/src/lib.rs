@@ -18,6 +18,7 @@ mod endpoint;
 pub mod experiments;
 mod limits;
 mod memory_log;
+mod packet_keys;
 mod pieces;
 
 pub use buffers::{Buffers, Quic};
@@ -28,4 +29,5 @@ pub use destinations::Destinations;
 pub use end::End;
 pub use endpoint::{Endpoint, Path, Transmit};
 pub use memory_log::MemoryLog;
+pub use packet_keys::{PacketKeys, expand_label};
 pub use pieces::PIECE_BYTES;

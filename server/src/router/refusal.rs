@@ -2,10 +2,9 @@
 //! of a handshake, in a packet that a client cannot read before the server has answered; and if TLS refuses the client's
 //! first packet, it makes none.
 
-use ring::aead::quic::{AES_128, HeaderProtectionKey};
-use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use connection::{PacketKeys, expand_label};
 use ring::error::Unspecified;
-use ring::hkdf::{HKDF_SHA256, KeyType, Prk, Salt};
+use ring::hkdf::{HKDF_SHA256, Salt};
 
 /// RFC 9001, 5.2.
 const INITIAL_SALT: [u8; 20] = [
@@ -20,12 +19,6 @@ fn close_frame(code: u16) -> [u8; 5] {
     [0x1c, high, low, 0x00, 0x00]
 }
 
-/// Bytes of the packet number. With four, the sample for header protection begins at the payload.
-const NUMBER_BYTES: usize = 4;
-
-/// Bytes of the tag after the payload.
-const TAG_BYTES: usize = 16;
-
 /// An Initial packet of version 1 that answers one with these connection IDs, and gives the reason as a transport error code
 /// (RFC 9000, 20.1).
 pub(super) fn refusal(
@@ -33,80 +26,32 @@ pub(super) fn refusal(
     destination: &[u8],
     code: u16,
 ) -> Result<Vec<u8>, Unspecified> {
-    let keys = Keys::of_server(destination)?;
-    let mut payload = close_frame(code).to_vec();
-    let length =
-        u16::try_from(NUMBER_BYTES + payload.len() + TAG_BYTES).map_err(|_| Unspecified)?;
+    let payload = close_frame(code);
+    let length = PacketKeys::NUMBER_BYTES + payload.len() + PacketKeys::TAG_BYTES;
+    let length = u16::try_from(length).map_err(|_| Unspecified)?;
     // A long header, Initial, a packet number of four bytes (RFC 9000, 17.2.2).
-    let mut packet = vec![0xc3, 0, 0, 0, 1];
+    let mut header = vec![0xc3, 0, 0, 0, 1];
     for id in [source, destination] {
-        packet.push(u8::try_from(id.len()).map_err(|_| Unspecified)?);
-        packet.extend(id);
+        header.push(u8::try_from(id.len()).map_err(|_| Unspecified)?);
+        header.extend(id);
     }
     // No token; the length as a varint of two bytes; packet number 0.
-    packet.push(0);
-    packet.extend((0x4000 | length).to_be_bytes());
-    let number = packet.len();
-    packet.extend([0; NUMBER_BYTES]);
-    keys.packet.seal_in_place_append_tag(
-        Nonce::assume_unique_for_key(keys.iv),
-        Aad::from(&packet),
-        &mut payload,
-    )?;
-    let mask = keys.header.new_mask(payload.get(..16).ok_or(Unspecified)?)?;
-    packet[0] ^= mask[0] & 0x0f;
-    for (byte, mask) in packet[number..].iter_mut().zip(&mask[1..]) {
-        *byte ^= mask;
-    }
-    packet.extend(payload);
-    Ok(packet)
+    header.push(0);
+    header.extend((0x4000 | length).to_be_bytes());
+    header.extend([0; PacketKeys::NUMBER_BYTES]);
+    PacketKeys::of(&secret(destination)?)?.protected(&header, &payload)
 }
 
-/// The protection of a server's Initial packets (RFC 9001, 5.2).
-struct Keys {
-    packet: LessSafeKey,
-    /// The nonce of packet 0.
-    iv: [u8; 12],
-    header: HeaderProtectionKey,
-}
-
-impl Keys {
-    fn of_server(destination: &[u8]) -> Result<Self, Unspecified> {
-        let initial = Salt::new(HKDF_SHA256, &INITIAL_SALT).extract(destination);
-        let secret: [u8; 32] = expanded(&initial, b"server in")?;
-        let server = Prk::new_less_safe(HKDF_SHA256, &secret);
-        let key: [u8; 16] = expanded(&server, b"quic key")?;
-        let header: [u8; 16] = expanded(&server, b"quic hp")?;
-        Ok(Self {
-            packet: LessSafeKey::new(UnboundKey::new(&AES_128_GCM, &key)?),
-            iv: expanded(&server, b"quic iv")?,
-            header: HeaderProtectionKey::new(&AES_128, &header)?,
-        })
-    }
-}
-
-struct Length(usize);
-
-impl KeyType for Length {
-    fn len(&self) -> usize {
-        self.0
-    }
-}
-
-/// HKDF-Expand-Label (RFC 8446, 7.1) without a context.
-fn expanded<const N: usize>(secret: &Prk, label: &[u8]) -> Result<[u8; N], Unspecified> {
-    let prefix = b"tls13 ";
-    let length = u16::try_from(N).map_err(|_| Unspecified)?.to_be_bytes();
-    let label_length = [u8::try_from(prefix.len() + label.len()).map_err(|_| Unspecified)?];
-    let info: [&[u8]; 5] = [&length, &label_length, prefix, label, &[0]];
-    let mut bytes = [0; N];
-    secret.expand(&info, Length(N))?.fill(&mut bytes)?;
-    Ok(bytes)
+/// The secret of a server's Initial packets (RFC 9001, 5.2).
+fn secret(destination: &[u8]) -> Result<Vec<u8>, Unspecified> {
+    let initial = Salt::new(HKDF_SHA256, &INITIAL_SALT).extract(destination);
+    expand_label(&initial, "server in", 32)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ring::hkdf::Prk;
 
     fn hex(bytes: &[u8]) -> String {
         let pairs: Vec<String> = bytes.iter().map(|it| format!("{it:02x}")).collect();
@@ -116,12 +61,11 @@ mod tests {
     #[test]
     fn the_keys_are_those_of_rfc_9001_a_1() {
         let destination = [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];
-        let initial = Salt::new(HKDF_SHA256, &INITIAL_SALT).extract(&destination);
-        let secret: [u8; 32] = expanded(&initial, b"server in").expect("a secret");
+        let secret = secret(&destination).expect("a secret");
         let server = Prk::new_less_safe(HKDF_SHA256, &secret);
-        let key: [u8; 16] = expanded(&server, b"quic key").expect("a key");
-        let iv: [u8; 12] = expanded(&server, b"quic iv").expect("a nonce");
-        let header: [u8; 16] = expanded(&server, b"quic hp").expect("a key");
+        let key = expand_label(&server, "quic key", 16).expect("a key");
+        let iv = expand_label(&server, "quic iv", 12).expect("a nonce");
+        let header = expand_label(&server, "quic hp", 16).expect("a key");
         assert_eq!(hex(&key), "cf3a5331653c364c88f0f379b6067e37");
         assert_eq!(hex(&iv), "0ac1493ca1905853b0bba03e");
         assert_eq!(hex(&header), "c206b8d9b9f0f37644430b490eeaa314");
