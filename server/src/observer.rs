@@ -49,28 +49,16 @@ pub enum Event {
     Draining,
 }
 
-/// Why a client was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// The maximum number of connections is reached.
-    Full,
-    /// The client or its network has reached its maximum.
-    Network,
-    /// The server ends.
-    Draining,
-}
-
-impl Refusal {
-    /// All causes.
-    pub const ALL: [Self; 3] = [Self::Full, Self::Network, Self::Draining];
-
-    /// The name in metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Network => "network",
-            Self::Draining => "draining",
-        }
+schedulers::named! {
+    /// Why a client was refused.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Refusal {
+        /// The maximum number of connections is reached.
+        Full = "full",
+        /// The client or its network has reached its maximum.
+        Network = "network",
+        /// The server ends.
+        Draining = "draining",
     }
 }
 

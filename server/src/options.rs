@@ -198,27 +198,18 @@ impl Datagrams {
     }
 }
 
-/// A congestion control of the transport.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum CongestionControl {
-    /// BBR, version 2.
-    Bbr2,
-    /// CUBIC (RFC 9438).
-    Cubic,
-    /// New Reno (RFC 9002).
-    Reno,
-}
-
-impl CongestionControl {
-    /// The name in flags, in logs and in the transport.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bbr2 => "bbr2",
-            Self::Cubic => "cubic",
-            Self::Reno => "reno",
-        }
+schedulers::named! {
+    /// A congestion control of the transport.
+    #[derive(
+        Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+    )]
+    #[serde(rename_all = "lowercase")]
+    pub enum CongestionControl {
+        /// BBR, version 2.
+        Bbr2 = "bbr2",
+        /// CUBIC (RFC 9438).
+        Cubic = "cubic",
+        /// New Reno (RFC 9002).
+        Reno = "reno",
     }
 }

@@ -2,30 +2,23 @@
 
 use schedulers::{Metadata, Priority, Resource, Signal};
 
-/// How a server uses its clients' priority signals.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum SignalUse {
-    /// The client's signals place its streams; the server's own knowledge of the page is not used.
-    Obey,
-    /// The server places streams by its own knowledge of the page.
-    Ignore,
-    /// The client's signals, in addition to the server's knowledge.
-    Override,
+schedulers::named! {
+    /// How a server uses its clients' priority signals.
+    #[derive(
+        Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+    )]
+    #[serde(rename_all = "lowercase")]
+    pub enum SignalUse {
+        /// The client's signals place its streams; the server's own knowledge of the page is not used.
+        Obey = "obey",
+        /// The server places streams by its own knowledge of the page.
+        Ignore = "ignore",
+        /// The client's signals, in addition to the server's knowledge.
+        Override = "override",
+    }
 }
 
 impl SignalUse {
-    /// The name in flags and configuration files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Obey => "obey",
-            Self::Ignore => "ignore",
-            Self::Override => "override",
-        }
-    }
-
     /// Whether the server's own knowledge of a resource is used.
     pub fn uses_knowledge(self) -> bool {
         self != Self::Obey

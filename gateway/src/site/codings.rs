@@ -13,26 +13,17 @@ const WINDOW_BITS: u32 = 18;
 /// Bytes that are passed to the brotli encoder at once.
 const BUFFER_BYTES: usize = 4 << 10;
 
-/// A content coding, in order of preference: the smaller one first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Coding {
-    Brotli,
-    Zstd,
-    Gzip,
+schedulers::named! {
+    /// A content coding, in order of preference: the smaller one first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub(crate) enum Coding {
+        Brotli = "br",
+        Zstd = "zstd",
+        Gzip = "gzip",
+    }
 }
 
 impl Coding {
-    pub(crate) const ALL: [Self; 3] = [Self::Brotli, Self::Zstd, Self::Gzip];
-
-    /// The name in header fields.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Brotli => "br",
-            Self::Zstd => "zstd",
-            Self::Gzip => "gzip",
-        }
-    }
-
     /// The extension of a file that holds another one in this coding.
     pub(super) fn ending(self) -> &'static str {
         match self {

@@ -17,31 +17,20 @@ const METADATA: HeaderName = HeaderName::from_static(METADATA_FIELD);
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// The version of HTTP of a request.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Protocol {
-    Http10,
-    Http11,
-    Http2,
-    #[default]
-    Http3,
+schedulers::named! {
+    /// The version of HTTP of a request.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+    #[expect(missing_docs, reason = "the names say it")]
+    pub enum Protocol {
+        Http10 = "HTTP/1.0",
+        Http11 = "HTTP/1.1",
+        Http2 = "HTTP/2",
+        #[default]
+        Http3 = "HTTP/3",
+    }
 }
 
 impl Protocol {
-    /// All versions.
-    pub const ALL: [Self; 4] = [Self::Http10, Self::Http11, Self::Http2, Self::Http3];
-
-    /// The name in logs and metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Http10 => "HTTP/1.0",
-            Self::Http11 => "HTTP/1.1",
-            Self::Http2 => "HTTP/2",
-            Self::Http3 => "HTTP/3",
-        }
-    }
-
     /// The version alone, as in `Via` (RFC 9110, 7.6.3).
     pub fn version(self) -> &'static str {
         self.name().trim_start_matches("HTTP/")
