@@ -17,63 +17,43 @@ struct Case {
 }
 
 const CASES: [Case; 8] = [
-    Case {
-        name: "DATA before HEADERS (4.1)",
-        stream: 0,
-        bytes: || frame(0x00, b"x"),
-        fin: false,
-        code: 0x105,
-    },
-    Case {
-        name: "SETTINGS on a request stream (7.2.4)",
-        stream: 0,
-        bytes: || frame(0x04, b""),
-        fin: false,
-        code: 0x105,
-    },
-    Case {
-        name: "a second SETTINGS frame (7.2.4)",
-        stream: 2,
-        bytes: || frame(0x04, b""),
-        fin: false,
-        code: 0x105,
-    },
-    Case {
-        name: "DATA on the control stream (7.2.1)",
-        stream: 2,
-        bytes: || frame(0x00, b"x"),
-        fin: false,
-        code: 0x105,
-    },
-    Case {
-        name: "the control stream ends (6.2.1)",
-        stream: 2,
-        bytes: Vec::new,
-        fin: true,
-        code: 0x104,
-    },
-    Case {
-        name: "a second control stream (6.2.1)",
-        stream: 14,
-        bytes: || [vec![0x00], frame(0x04, b"")].concat(),
-        fin: false,
-        code: 0x103,
-    },
-    Case {
-        name: "a head that QPACK cannot decode (RFC 9204, 2.2)",
-        stream: 0,
-        bytes: || frame(0x01, &[0x02, 0x00, 0x80]),
-        fin: true,
-        code: 0x200,
-    },
-    Case {
-        name: "MAX_PUSH_ID goes down (7.2.7)",
-        stream: 2,
-        bytes: || [frame(0x0d, &[9]), frame(0x0d, &[8])].concat(),
-        fin: false,
-        code: 0x108,
-    },
+    case("DATA before HEADERS (4.1)", 0, || frame(0x00, b"x"), false, 0x105),
+    case("SETTINGS on a request stream (7.2.4)", 0, || frame(0x04, b""), false, 0x105),
+    case("a second SETTINGS frame (7.2.4)", 2, || frame(0x04, b""), false, 0x105),
+    case("DATA on the control stream (7.2.1)", 2, || frame(0x00, b"x"), false, 0x105),
+    case("the control stream ends (6.2.1)", 2, Vec::new, true, 0x104),
+    case(
+        "a second control stream (6.2.1)",
+        14,
+        || [vec![0x00], frame(0x04, b"")].concat(),
+        false,
+        0x103,
+    ),
+    case(
+        "a head that QPACK cannot decode (RFC 9204, 2.2)",
+        0,
+        || frame(0x01, &[0x02, 0x00, 0x80]),
+        true,
+        0x200,
+    ),
+    case(
+        "MAX_PUSH_ID goes down (7.2.7)",
+        2,
+        || [frame(0x0d, &[9]), frame(0x0d, &[8])].concat(),
+        false,
+        0x108,
+    ),
 ];
+
+const fn case(
+    name: &'static str,
+    stream: u64,
+    bytes: fn() -> Vec<u8>,
+    fin: bool,
+    code: u64,
+) -> Case {
+    Case { name, stream, bytes, fin, code }
+}
 
 pub(crate) const CODES: &[u64] = &[0x103, 0x104, 0x105, 0x108, 0x200];
 
