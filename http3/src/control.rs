@@ -5,8 +5,8 @@ use crate::extensions::agreed;
 use crate::frame::{FrameKind, FrameReader, Piece, Treatment, only_varint};
 use crate::priority::parse_update;
 use crate::scheme_name::parse_announcement;
-use crate::tree_frame::{Form, TreeFrame};
-use crate::{Extension, Limits, PushId, Role, Settings, StreamId, bucket_frame};
+use crate::tree_frame::TreeFrame;
+use crate::{Extension, Limits, Prioritized, PushId, Role, Settings, StreamId, bucket_frame};
 use schedulers::Priority;
 use std::collections::BTreeSet;
 
@@ -43,16 +43,14 @@ pub(crate) enum Message {
     PreferredScheme(String),
     PrioritySignal(PrioritySignal),
     /// A `PRIORITY_UPDATE` and its raw field value.
-    Update(PrioritySignal, String),
+    Update(Prioritized, Priority, String),
     /// A frame that the session's owner accepts: its type and payload.
     Accepted(u64, Vec<u8>),
 }
 
-/// A priority signal, before checking that its subject can exist.
+/// A priority signal in an extension's frame, before checking that its subject can exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PrioritySignal {
-    Priority(StreamId, Priority),
-    PushPriority(PushId, Priority),
     Tree(TreeFrame),
     Bucket(StreamId, u8),
 }
@@ -130,11 +128,11 @@ impl Control {
             FrameKind::CancelPush => Ok(Some(Message::CancelPush(only_varint(payload)?))),
             FrameKind::PriorityUpdateRequest => {
                 let (id, priority, field) = parse_update(payload)?;
-                Ok(Some(Message::Update(PrioritySignal::Priority(request(id)?, priority), field)))
+                Ok(Some(Message::Update(Prioritized::Request(request(id)?), priority, field)))
             }
             FrameKind::PriorityUpdatePush => {
                 let (id, priority, field) = parse_update(payload)?;
-                Ok(Some(Message::Update(PrioritySignal::PushPriority(PushId(id), priority), field)))
+                Ok(Some(Message::Update(Prioritized::Push(PushId(id)), priority, field)))
             }
             FrameKind::Extension(extension) => take_extension(extension, payload).map(Some),
             FrameKind::Unknown(frame_type) => {
@@ -236,8 +234,8 @@ impl Extension {
 }
 
 fn take_extension(extension: Extension, payload: &[u8]) -> Result<Message, Error> {
-    if let Some(form) = Form::of(extension) {
-        return TreeFrame::parse(form, payload)
+    if extension.is_tree() {
+        return TreeFrame::parse(extension, payload)
             .map(|it| Message::PrioritySignal(PrioritySignal::Tree(it)));
     }
     if extension == Extension::SchemeAnnouncement {

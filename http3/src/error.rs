@@ -76,7 +76,7 @@ pub(crate) fn unexpected<T>(reason: &'static str) -> Result<T, Error> {
 
 /// A breach of the protocol, of one stream or of the whole connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{} on {}: {reason}", .code.name(), Scope(*.stream))]
+#[error("{} on {}: {reason}", .code.name(), scope(*.stream))]
 pub struct Error {
     code: Code,
     stream: Option<StreamId>,
@@ -104,16 +104,8 @@ impl Error {
     }
 }
 
-/// The scope of an error.
-struct Scope(Option<StreamId>);
-
-impl std::fmt::Display for Scope {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            Some(StreamId(id)) => write!(f, "stream {id}"),
-            None => f.write_str("the connection"),
-        }
-    }
+fn scope(stream: Option<StreamId>) -> String {
+    stream.map_or("the connection".to_owned(), |it| format!("stream {}", it.0))
 }
 
 #[cfg(test)]

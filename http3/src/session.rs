@@ -377,7 +377,11 @@ impl Session {
                     self.events.push_back(Event::PreferredScheme(name));
                 }
                 Message::PrioritySignal(said) => self.take_signal(said)?,
-                Message::Update(said, field) => self.take_update(control, said, field)?,
+                Message::Update(prioritized, priority, field) => {
+                    let update = Event::PriorityUpdate { control, prioritized, field };
+                    self.events.push_back(update);
+                    self.take_update(prioritized, priority)?;
+                }
                 Message::Accepted(frame_type, payload) => {
                     self.events.push_back(Event::Frame { frame_type, payload });
                 }

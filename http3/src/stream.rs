@@ -6,7 +6,7 @@ use crate::frame::{FrameKind, FrameReader, Piece, Treatment, frame_bytes};
 use crate::headers::{check_request, check_response, check_trailers, malformed};
 use crate::pushes::{Pushes, is_push_stream};
 use crate::qpack::{check_line_count, decode_section};
-use crate::tree_frame::{Form, Reach, TreeFrame};
+use crate::tree_frame::{Reach, TreeFrame};
 use crate::{Event, Extension, Limits, Role, StreamId};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -277,8 +277,7 @@ impl Incoming {
         payload: &[u8],
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
-        let Some(form) = Form::of(extension) else { return Ok(()) };
-        let frame = TreeFrame::parse(form, payload)?;
+        let frame = TreeFrame::parse(extension, payload)?;
         let said = frame.on_request(self.stream, context.reach)?;
         if context.overtaking.is_none() && !context.node_named {
             *context.overtaking = Some(said);

@@ -20,22 +20,9 @@ use schedulers::Element;
 /// The exclusive bit of draft 22.
 const EXCLUSIVE: u8 = 0x08;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Draft20,
-    ZeroWeight,
-    Draft22,
-}
-
-impl Form {
-    /// The layout of an extension's frame. `None`: the extension is not a tree.
-    pub(crate) fn of(extension: Extension) -> Option<Self> {
-        match extension {
-            Extension::TreeDraft20 => Some(Self::Draft20),
-            Extension::TreeZeroWeight => Some(Self::ZeroWeight),
-            Extension::TreeDraft22 => Some(Self::Draft22),
-            _ => None,
-        }
+impl Extension {
+    pub(crate) fn is_tree(self) -> bool {
+        matches!(self, Self::TreeDraft20 | Self::TreeZeroWeight | Self::TreeDraft22)
     }
 }
 
@@ -82,13 +69,13 @@ impl TreeFrame {
     }
 
     /// The payload in this form. `None`: the form cannot express it.
-    pub(crate) fn to_payload(self, form: Form) -> Option<Vec<u8>> {
+    pub(crate) fn to_payload(self, form: Extension) -> Option<Vec<u8>> {
         let weight = match form {
-            Form::ZeroWeight => u8::try_from(self.weight).ok()?,
-            Form::Draft20 | Form::Draft22 => u8::try_from(self.weight.checked_sub(1)?).ok()?,
+            Extension::TreeZeroWeight => u8::try_from(self.weight).ok()?,
+            _ => u8::try_from(self.weight.checked_sub(1)?).ok()?,
         };
         let exclusive = match (self.exclusive, form) {
-            (true, Form::Draft22) => EXCLUSIVE,
+            (true, Extension::TreeDraft22) => EXCLUSIVE,
             (true, _) => return None,
             (false, _) => 0,
         };
@@ -101,7 +88,7 @@ impl TreeFrame {
     }
 
     /// Parses a payload. Ignores bits that must be zero, as the drafts allow.
-    pub(crate) fn parse(form: Form, payload: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn parse(form: Extension, payload: &[u8]) -> Result<Self, Error> {
         let mut octets = Octets::with_slice(payload);
         let Some(frame) = Self::read(form, &mut octets).filter(|_| octets.cap() == 0) else {
             return Code::Frame.fail("PRIORITY has a different length than its types require");
@@ -112,13 +99,13 @@ impl TreeFrame {
         Ok(frame)
     }
 
-    fn read(form: Form, octets: &mut Octets<'_>) -> Option<Self> {
+    fn read(form: Extension, octets: &mut Octets<'_>) -> Option<Self> {
         let types = octets.get_u8().ok()?;
         let element = Named::read(types >> 6, octets)?;
         let parent = Named::read(types >> 4 & 0b11, octets)?;
         let byte = u16::from(octets.get_u8().ok()?);
-        let weight = if form == Form::ZeroWeight { byte } else { byte + 1 };
-        let exclusive = form == Form::Draft22 && types & EXCLUSIVE != 0;
+        let weight = if form == Extension::TreeZeroWeight { byte } else { byte + 1 };
+        let exclusive = form == Extension::TreeDraft22 && types & EXCLUSIVE != 0;
         Some(Self { element, parent, weight, exclusive })
     }
 
@@ -220,7 +207,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const FORMS: [Form; 3] = [Form::Draft20, Form::ZeroWeight, Form::Draft22];
+    const FORMS: [Extension; 3] =
+        [Extension::TreeDraft20, Extension::TreeZeroWeight, Extension::TreeDraft22];
     const ALL: Reach = Reach { streams: 1 << 62, pushes: 1 << 62, placeholders: 1 << 62 };
 
     fn depend(element: Element, parent: Element, weight: u16, exclusive: bool) -> Signal {
@@ -254,10 +242,10 @@ mod tests {
         let mut frames = 0;
         for object in text.split("\"variant\": ").skip(1) {
             let form = if object.starts_with("\"zeroweight\"") {
-                Form::ZeroWeight
+                Extension::TreeZeroWeight
             } else {
                 assert!(object.starts_with("\"default\""));
-                Form::Draft20
+                Extension::TreeDraft20
             };
             let hex = object.split("\"frame_hex\": \"").nth(1).unwrap().split('"').next().unwrap();
             let bytes: Vec<u8> = (0..hex.len())
@@ -281,13 +269,13 @@ mod tests {
     #[test]
     fn a_frame_is_types_ids_and_weight() {
         let frame = TreeFrame::of(&depend(stream(8), Element::Placeholder(1), 32, false)).unwrap();
-        assert_eq!(frame.to_payload(Form::Draft20), Some(vec![0x20, 8, 1, 31]));
-        assert_eq!(frame.to_payload(Form::ZeroWeight), Some(vec![0x20, 8, 1, 32]));
+        assert_eq!(frame.to_payload(Extension::TreeDraft20), Some(vec![0x20, 8, 1, 31]));
+        assert_eq!(frame.to_payload(Extension::TreeZeroWeight), Some(vec![0x20, 8, 1, 32]));
         let first = TreeFrame { element: Named::Absent, ..frame };
-        assert_eq!(first.to_payload(Form::Draft20), Some(vec![0xe0, 1, 31]));
+        assert_eq!(first.to_payload(Extension::TreeDraft20), Some(vec![0xe0, 1, 31]));
         let exclusive = TreeFrame::of(&depend(stream(8), Element::Root, 256, true)).unwrap();
-        assert_eq!(exclusive.to_payload(Form::Draft22), Some(vec![0x38, 8, 255]));
-        assert_eq!(exclusive.to_payload(Form::Draft20), None);
+        assert_eq!(exclusive.to_payload(Extension::TreeDraft22), Some(vec![0x38, 8, 255]));
+        assert_eq!(exclusive.to_payload(Extension::TreeDraft20), None);
     }
 
     #[test]
@@ -298,10 +286,10 @@ mod tests {
         let payload = |weight, form| {
             TreeFrame::of(&depend(stream(0), Element::Root, weight, false))?.to_payload(form)
         };
-        assert_eq!(payload(0, Form::Draft22), None);
-        assert_eq!(payload(257, Form::Draft20), None);
-        assert_eq!(payload(256, Form::ZeroWeight), None);
-        assert_eq!(payload(0, Form::ZeroWeight), Some(vec![0x30, 0, 0]));
+        assert_eq!(payload(0, Extension::TreeDraft22), None);
+        assert_eq!(payload(257, Extension::TreeDraft20), None);
+        assert_eq!(payload(256, Extension::TreeZeroWeight), None);
+        assert_eq!(payload(0, Extension::TreeZeroWeight), Some(vec![0x30, 0, 0]));
     }
 
     #[test]
@@ -316,16 +304,19 @@ mod tests {
     #[test]
     fn an_element_below_itself_is_a_frame_error_7540_5_3_1() {
         for payload in [[0x00, 8, 8, 15], [0xa0, 1, 1, 15]] {
-            assert_eq!(TreeFrame::parse(Form::Draft22, &payload).unwrap_err().kind(), Code::Frame);
+            assert_eq!(
+                TreeFrame::parse(Extension::TreeDraft22, &payload).unwrap_err().kind(),
+                Code::Frame
+            );
         }
-        assert!(TreeFrame::parse(Form::Draft22, &[0x20, 8, 8, 15]).is_ok());
+        assert!(TreeFrame::parse(Extension::TreeDraft22, &[0x20, 8, 8, 15]).is_ok());
     }
 
     #[test]
     fn a_push_is_a_node_like_any_other() {
         // PT and DT name pushes: push 1 below stream 8, and stream 8 below push 1.
         let read = |payload: &[u8; 4]| {
-            TreeFrame::parse(Form::Draft22, payload).unwrap().on_control(ALL).unwrap()
+            TreeFrame::parse(Extension::TreeDraft22, payload).unwrap().on_control(ALL).unwrap()
         };
         let (push, request) = (TreeNode::Push(PushId(1)), TreeNode::Element(stream(8)));
         let said = |element, parent| {
@@ -340,9 +331,9 @@ mod tests {
         let read =
             |form, first| TreeFrame::parse(form, &[first, 8, 15]).unwrap().on_control(ALL).unwrap();
         let said = |exclusive| Event::Priority(depend(stream(8), Element::Root, 16, exclusive));
-        assert_eq!(read(Form::Draft20, 0x3f), said(false));
-        assert_eq!(read(Form::Draft22, 0x37), said(false));
-        assert_eq!(read(Form::Draft22, 0x3f), said(true));
+        assert_eq!(read(Extension::TreeDraft20, 0x3f), said(false));
+        assert_eq!(read(Extension::TreeDraft22, 0x37), said(false));
+        assert_eq!(read(Extension::TreeDraft22, 0x3f), said(true));
     }
 
     fn element() -> impl Strategy<Value = Element> {

@@ -6,10 +6,10 @@ use crate::control::PrioritySignal;
 use crate::error::{Code, Error};
 use crate::event::WIRE_IDS_END;
 use crate::scheme_name::is_name;
-use crate::tree_frame::{Form, Reach, TreeFrame};
+use crate::tree_frame::{Reach, TreeFrame};
 use crate::unidirectional::control_stream;
 use crate::waiting::MayBeOpened;
-use crate::{Event, Extension, Prioritized, PushId, Signal, StreamId};
+use crate::{Event, Extension, Prioritized, Signal, StreamId};
 use crate::{bucket_frame, frame, priority_update};
 use schedulers::Priority;
 
@@ -67,51 +67,38 @@ impl Session {
 
     pub(super) fn take_update(
         &mut self,
-        control: StreamId,
-        said: PrioritySignal,
-        field: String,
+        prioritized: Prioritized,
+        priority: Priority,
     ) -> Result<(), Error> {
-        let prioritized = match said {
-            PrioritySignal::Priority(stream, _) => Some(Prioritized::Request(stream)),
-            PrioritySignal::PushPriority(push, _) => Some(Prioritized::Push(push)),
-            PrioritySignal::Tree(_) | PrioritySignal::Bucket(..) => None,
-        };
-        let update =
-            prioritized.map(|prioritized| Event::PriorityUpdate { control, prioritized, field });
-        self.events.extend(update);
-        self.take_signal(said)
+        self.signals.spend(&self.limits)?;
+        let urgency = priority.urgency_or_default();
+        let incremental = priority.incremental_or_default();
+        match prioritized {
+            Prioritized::Request(stream) => {
+                return self.place(Signal::Extensible { stream, urgency, incremental });
+            }
+            Prioritized::Push(push) if push.0 >= self.reach().pushes => {
+                return Code::Id
+                    .fail("PRIORITY_UPDATE of a push that was never promised (RFC 9218, 7.2)");
+            }
+            Prioritized::Push(push) => {
+                self.events.push_back(Event::PushPriority { push, urgency, incremental });
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn take_signal(&mut self, said: PrioritySignal) -> Result<(), Error> {
         self.signals.spend(&self.limits)?;
         match said {
-            PrioritySignal::Priority(stream, priority) => self.place(Signal::Extensible {
-                stream,
-                urgency: priority.urgency_or_default(),
-                incremental: priority.incremental_or_default(),
-            }),
-            PrioritySignal::PushPriority(push, priority) => self.place_push(push, priority),
             PrioritySignal::Tree(frame) => match frame.on_control(self.reach())? {
-                Event::Priority(signal) => self.place(signal),
-                about_push => {
-                    self.events.push_back(about_push);
-                    Ok(())
-                }
+                Event::Priority(signal) => return self.place(signal),
+                about_push => self.events.push_back(about_push),
             },
-            PrioritySignal::Bucket(stream, byte) => self.place(Signal::Bucket { stream, byte }),
+            PrioritySignal::Bucket(stream, byte) => {
+                return self.place(Signal::Bucket { stream, byte });
+            }
         }
-    }
-
-    fn place_push(&mut self, push: PushId, priority: Priority) -> Result<(), Error> {
-        if push.0 >= self.reach().pushes {
-            return Code::Id
-                .fail("PRIORITY_UPDATE of a push that was never promised (RFC 9218, 7.2)");
-        }
-        self.events.push_back(Event::PushPriority {
-            push,
-            urgency: priority.urgency_or_default(),
-            incremental: priority.incremental_or_default(),
-        });
         Ok(())
     }
 
@@ -166,9 +153,9 @@ impl Session {
         if frame.placeholder().is_some_and(|id| id >= announced) {
             return None;
         }
-        let mut in_use = Extension::ALL.into_iter().filter(|it| self.in_use(*it));
+        let mut in_use = Extension::ALL.into_iter().filter(|it| it.is_tree() && self.in_use(*it));
         in_use.find_map(|extension| {
-            let payload = frame.to_payload(Form::of(extension)?)?;
+            let payload = frame.to_payload(extension)?;
             Some(frame::whole(extension.codepoint(), &payload))
         })
     }
