@@ -7,6 +7,7 @@
 pub mod access_log;
 mod config;
 mod limits;
+mod passes_on;
 pub mod site;
 mod tcp;
 pub mod upstream;

@@ -5,6 +5,7 @@ use crate::passes_on::passes_on;
 use parking_lot::Mutex;
 use server::Limits;
 use server::account::{Budget, Charge};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -237,7 +238,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
+    ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if buffer.filled().len() > before {
@@ -252,7 +253,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
+    ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.activity.blocked(written.is_pending());
         if let Poll::Ready(Ok(bytes @ 1..)) = written {
@@ -261,19 +262,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
         written
     }
 
-    fn poll_flush(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
+    passes_on!(it => it.stream; poll_flush, poll_shutdown);
 }
 
 #[cfg(test)]

@@ -8,10 +8,12 @@ use crate::limits::{
     FREE_FIELDS, HEAD_TURN_BYTES, LONGEST_REST, REFUSED_BYTES, TURN_BYTES, UNFINISHED_BYTE_BYTES,
     UNFINISHED_HEAD_BYTES,
 };
+use crate::passes_on::passes_on;
 use h2::Reason;
 use parking_lot::Mutex;
 use server::Options;
 use server::account::{Account, Charge, Share};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -160,27 +162,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ByTurns<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ByTurns<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(self.stream.get_mut()).poll_write(context, bytes)
-    }
-
-    fn poll_flush(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(self.stream.get_mut()).poll_flush(context)
-    }
-
-    fn poll_shutdown(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(self.stream.get_mut()).poll_shutdown(context)
-    }
+    passes_on!(it => *it.stream.get_mut(); poll_write, poll_flush, poll_shutdown);
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use super::activity::{Activity, now};
 use super::answer::Upload;
 use crate::limits::{LINGERING, LINGERING_BYTES, LINGERING_SILENCE, PIECE_BYTES};
+use crate::passes_on::passes_on;
 use bytes::Bytes;
 use std::io;
 use std::pin::Pin;
@@ -67,27 +68,11 @@ impl Rest {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Lingering<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
+    passes_on!(it => it.stream; poll_read);
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
+    passes_on!(it => it.stream; poll_write, poll_flush);
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Self { stream, activity, rest } = self.get_mut();

@@ -1,12 +1,14 @@
 //! Answers malformed HTTP/2 requests. The library resets their streams without an answer, while the other versions answer 400.
 //! So this inserts an answer before such a reset (RFC 9113, 8.1.1).
 
+use crate::passes_on::passes_on;
 use server::http_date::http_date;
 use std::collections::BTreeSet;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::SystemTime;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// The bytes of a frame's head (RFC 9113, 4.1).
 const HEAD_BYTES: usize = 9;
@@ -118,7 +120,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Answering<S> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
+    ) -> Poll<io::Result<usize>> {
         loop {
             while !self.answer.is_empty() {
                 let this = &mut *self;
@@ -140,29 +142,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Answering<S> {
         }
     }
 
-    fn poll_flush(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
+    passes_on!(it => it.stream; poll_flush, poll_shutdown);
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Answering<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
+    passes_on!(it => it.stream; poll_read);
 }
 
 #[cfg(test)]

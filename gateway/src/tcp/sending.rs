@@ -4,6 +4,7 @@
 //! write, and each record would be a system call, which costs more than encrypting it.
 
 use crate::limits::{GATHERED_BYTES, RECORD_BYTES};
+use crate::passes_on::passes_on;
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -70,13 +71,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Gathering<S> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Gathering<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
+    passes_on!(it => it.stream; poll_read);
 }
 
 /// A stream above TLS to which the HTTP/2 library writes. It joins consecutive writes, and delays a flush until the library writes
@@ -145,9 +140,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Joining<S> {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
+    passes_on!(it => it.stream; poll_shutdown);
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Joining<S> {

@@ -2,6 +2,8 @@
 //! them.
 
 use super::activity::Activity;
+use crate::passes_on::passes_on;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -55,7 +57,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for OneVersion<S> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
+    ) -> Poll<io::Result<()>> {
         if let Some(asked) = self.activity.next_head().filter(|it| *it != self.asked) {
             (self.line, self.asked) = (Line::Comes(0), asked);
         }
@@ -67,27 +69,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for OneVersion<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for OneVersion<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
+    passes_on!(it => it.stream; poll_write, poll_flush, poll_shutdown);
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@
 //! not. The HTTP library stops reading after a failed write, so no write fails: reading detects that the backend has
 //! disconnected.
 
+use crate::passes_on::passes_on;
 use std::io::{ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 pub(super) struct Stream(TcpStream);
@@ -31,13 +32,7 @@ fn taken(written: Poll<Result<usize>>, bytes: usize) -> Poll<Result<usize>> {
 }
 
 impl AsyncRead for Stream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
+    passes_on!(it => it.0; poll_read);
 }
 
 impl AsyncWrite for Stream {
@@ -62,11 +57,5 @@ impl AsyncWrite for Stream {
         self.0.is_write_vectored()
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
-    }
+    passes_on!(it => it.0; poll_flush, poll_shutdown);
 }
