@@ -17,7 +17,7 @@ use http3::{Event, Header, Settings, Signal, StreamId};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A client without socket or clock that loads pages one after another over one connection.
 ///
@@ -126,7 +126,7 @@ impl Client {
         }
         loop {
             let goes_on = self.visit.discover(now);
-            self.log_milestones(now);
+            self.visit.log_milestones(self.connection.quic.qlog_streamer(), now);
             if !goes_on {
                 return self.end_if_loaded(now);
             }
@@ -136,15 +136,6 @@ impl Client {
                 }
                 self.visit.requests.asked(resource);
             }
-        }
-    }
-
-    /// Logs milestones that the user sees. Milestones that the playback can predict are logged early.
-    fn log_milestones(&mut self, now: Instant) {
-        let now_us = self.visit.micros(now);
-        for (time_us, milestone) in self.visit.playback.milestones() {
-            let after = Duration::from_micros(time_us.saturating_sub(now_us));
-            http3::log::milestone(self.connection.quic.qlog_streamer(), milestone, after);
         }
     }
 

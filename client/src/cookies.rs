@@ -61,16 +61,6 @@ impl CookieJar {
             by_name.iter().map(|(name, value)| format!("{name}={value}")).collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
-
-    /// How many cookies there are.
-    pub fn len(&self) -> usize {
-        self.store.iter_unexpired().count()
-    }
-
-    /// Whether there are no cookies.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 #[cfg(test)]
@@ -94,7 +84,7 @@ mod tests {
         }
         assert_eq!(jar.field(URL).as_deref(), Some("a=1; b=2"));
         (0..300).for_each(|it| jar.set(&format!("n{it}=1"), URL, now()));
-        assert_eq!(jar.len(), MAX_COOKIES);
+        assert_eq!(jar.store.iter_unexpired().count(), MAX_COOKIES);
         assert_eq!(CookieJar::default().field(URL), None);
     }
 

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{Receiver, Sender, UnboundedSender, channel};
 use tokio::time::timeout_at;
 
 /// Loads `page` from `server`.
@@ -80,7 +80,7 @@ enum What {
 /// A carrier of requests.
 enum Carrier {
     Http1(http1::Hosts),
-    Http2(http2::Asks),
+    Http2(UnboundedSender<Ask>),
 }
 
 /// Reports an event of a request to the load. Fails only if the load is over.
@@ -156,7 +156,8 @@ impl Load {
         let ask = Ask { id, fields, host, urgency };
         match &mut self.carrier {
             Carrier::Http1(hosts) => hosts.ask(ask),
-            Carrier::Http2(asks) => asks.ask(ask),
+            // It fails only if the load is over.
+            Carrier::Http2(asks) => drop(asks.send(ask)),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::signalling::Signalling;
 use crate::{Cancels, NextPage, Options};
 use corpus::Page;
 use http3::{Header, Signal, StreamId};
+use qlog::streamer::QlogStreamer;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -66,6 +67,15 @@ impl Visit {
     pub(crate) fn start(&mut self, now: Instant) {
         self.playback.start(self.micros(now));
         self.cancelling.start(now);
+    }
+
+    /// Logs milestones that the user sees. Milestones that the playback can predict are logged early.
+    pub(crate) fn log_milestones(&mut self, mut log: Option<&mut QlogStreamer>, now: Instant) {
+        let now_us = self.micros(now);
+        for (time_us, milestone) in self.playback.milestones() {
+            let after = Duration::from_micros(time_us.saturating_sub(now_us));
+            http3::log::milestone(log.as_deref_mut(), milestone, after);
+        }
     }
 
     /// Drops cached responses and cookies that have expired.

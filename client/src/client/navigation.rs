@@ -12,7 +12,7 @@ impl Client {
         if !self.visit.end_page(are_open, now) {
             return;
         }
-        self.log_milestones(now);
+        self.visit.log_milestones(self.connection.quic.qlog_streamer(), now);
         let page = &self.visit.page;
         let pushed = page.resources.iter().filter_map(|resource| {
             Some((resource.id, self.pushed.brings(&page.url(resource.id))?))

@@ -15,22 +15,12 @@ use std::pin::Pin;
 use std::task::Poll;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The queue of requests; they are sent in this order.
-pub(super) struct Asks(UnboundedSender<Ask>);
-
-impl Asks {
-    pub(super) fn ask(&self, ask: Ask) {
-        // It fails only if the load is over.
-        self.0.send(ask).ok();
-    }
-}
-
-/// Opens the connection.
+/// Opens the connection. Requests are sent in the order of the queue that it returns.
 pub(super) async fn open(
     line: &Line,
     config: &ClientConfig,
     to: Sender<Arrival>,
-) -> Result<Asks, PlayError> {
+) -> Result<UnboundedSender<Ask>, PlayError> {
     let stream = line.connect().await?;
     let window = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX).min(MOST_WINDOW);
     let mut builder = Builder::new();
@@ -44,7 +34,7 @@ pub(super) async fn open(
     // Its errors reach the requests.
     tokio::spawn(connection);
     tokio::spawn(send(sender, asked, to));
-    Ok(Asks(asks))
+    Ok(asks)
 }
 
 /// The largest window (RFC 9113, 6.9.1).

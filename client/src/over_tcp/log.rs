@@ -9,7 +9,7 @@ use corpus::Page;
 use http3::log::{Piece, VantagePointType, begin_over_tcp};
 use http3::{Header, StreamId};
 use qlog::streamer::QlogStreamer;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A log, or none.
 pub(super) struct Log {
@@ -50,10 +50,6 @@ impl Log {
 
     /// Logs milestones that the user sees. Milestones that the playback can predict are logged early.
     pub(super) fn milestones(&mut self, visit: &mut Visit, now: Instant) {
-        let now_us = visit.micros(now);
-        for (time_us, milestone) in visit.playback.milestones() {
-            let after = Duration::from_micros(time_us.saturating_sub(now_us));
-            http3::log::milestone(self.streamer.as_mut(), milestone, after);
-        }
+        visit.log_milestones(self.streamer.as_mut(), now);
     }
 }
