@@ -3,151 +3,38 @@
 use clap::{Arg, ArgAction, Command};
 
 /// The groups of options for all commands, with the options' long names. A command can override the group of an option.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &str); 7] = [
     (
         "Pages",
-        &[
-            "all-pages",
-            "bytes",
-            "depth",
-            "entry",
-            "from",
-            "imitate",
-            "late-share",
-            "licence",
-            "loads",
-            "name",
-            "page",
-            "pages",
-            "path",
-            "resources",
-            "set",
-            "settings",
-            "site",
-            "template",
-            "think",
-            "root",
-            "upstream",
-            "upstream-ca",
-            "websockets",
-            "config",
-            "check",
-            "visits",
-            "fresh",
-            "cancel",
-            "leave-after",
-            "document",
-            "again",
-            "load",
-        ],
+        "all-pages bytes depth entry from imitate late-share licence loads name page pages path resources set \
+         settings site template think root upstream upstream-ca websockets config check visits fresh cancel \
+         leave-after document again load",
     ),
     (
         "Schemes",
-        &[
-            "baseline-server",
-            "explore",
-            "explore-file",
-            "explore-share",
-            "measure",
-            "metadata",
-            "order",
-            "profile",
-            "scheme",
-            "scheme-file",
-            "schemes",
-            "signals",
-            "with-hints",
-            "cache-digest",
-            "push-log",
-        ],
+        "baseline-server explore explore-file explore-share measure metadata order profile scheme scheme-file \
+         schemes signals with-hints cache-digest push-log",
     ),
     (
         "Link",
-        &[
-            "listen",
-            "network",
-            "public-port",
-            "http-redirect",
-            "no-tcp",
-            "pace",
-            "server",
-            "to",
-            "port",
-            "insecure",
-            "ca",
-            "http",
-            "http3",
-            "within",
-            "engine",
-            "delivery-order",
-            "migrate",
-            "migrate-after",
-            "confirm",
-            "browser",
-            "host",
-        ],
+        "listen network public-port http-redirect no-tcp pace server to port insecure ca http http3 within \
+         engine delivery-order migrate migrate-after confirm browser host",
     ),
     (
         "Server",
-        &[
-            "cc",
-            "cert",
-            "downloads-from",
-            "drain-within",
-            "early-data",
-            "idle-reset",
-            "initial-window",
-            "key",
-            "self-signed",
-            "send-buffer",
-            "session",
-            "shards",
-            "ticket-key",
-        ],
+        "cc cert downloads-from drain-within early-data idle-reset initial-window key self-signed send-buffer \
+         session shards ticket-key",
     ),
     (
         "Statistics",
-        &[
-            "baseline",
-            "jobs",
-            "metric",
-            "most-loads",
-            "others",
-            "repeats",
-            "repeats-max",
-            "seed",
-            "seeds",
-            "watch-drift",
-            "width",
-        ],
+        "baseline jobs metric most-loads others repeats repeats-max seed seeds watch-drift width",
     ),
     (
         "Output",
-        &[
-            "access-log",
-            "access-log-format",
-            "bodies",
-            "captures",
-            "details",
-            "export",
-            "figures",
-            "film",
-            "json",
-            "junit",
-            "log",
-            "markdown",
-            "metrics",
-            "out",
-            "output",
-            "page-out",
-            "panels",
-            "policy",
-            "qlog",
-            "screenshot",
-            "trace",
-        ],
+        "access-log access-log-format bodies captures details export figures film json junit log markdown \
+         metrics out output page-out panels policy qlog screenshot trace",
     ),
-    ("Help", &["help", "version"]),
+    ("Help", "help version"),
 ];
 
 /// The layout of a command's help.
@@ -191,7 +78,7 @@ fn first_example(examples: &str) -> String {
 /// An option in its group, with one sentence under `-h`.
 fn shortened(option: Arg) -> Arg {
     let long = option.get_long().unwrap_or_else(|| option.get_id().as_str()).to_owned();
-    let group = GROUPS.iter().find(|(_, names)| names.contains(&&*long));
+    let group = GROUPS.iter().find(|(_, names)| names.split(' ').any(|it| it == long));
     let option = match group {
         Some((heading, _)) if !option.is_positional() && option.get_help_heading().is_none() => {
             option.help_heading(*heading)
