@@ -215,7 +215,7 @@ impl Config {
         let load_balancer = file.load_balancer.and_then(|it| {
             let read = it.load(folder);
             let described =
-                |(key, cause)| (places.in_load_balancer(key), format!("{key}: {cause}"));
+                |(key, cause)| (places.in_table("load_balancer", key), format!("{key}: {cause}"));
             read.map_err(|it| wrong.push(described(it))).ok()
         });
         let (migration, limits) = (file.migration, file.limits);
@@ -226,7 +226,7 @@ impl Config {
         let mut warnings = idle_beside;
         if config.migration.is_some_and(|it| it.after_bytes > 0 && !it.knows_sizes()) {
             let cause = "after_bytes has no effect without size or blocking";
-            warnings.push((places.in_migration("after_bytes"), cause.to_owned()));
+            warnings.push((places.in_table("migration", "after_bytes"), cause.to_owned()));
         }
         for (index, route) in file.route.into_iter().enumerate() {
             config.take(route, index, &places, path, wrong);

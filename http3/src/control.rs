@@ -18,7 +18,8 @@ pub(crate) struct Control {
     reader: FrameReader,
     rules: Rules,
     settings: Option<Settings>,
-    goaway_id: Option<u64>,
+    /// The ID of the peer's last GOAWAY.
+    pub(crate) goaway_id: Option<u64>,
     max_push_id: Option<u64>,
 }
 
@@ -85,11 +86,6 @@ impl Control {
 
     pub(crate) fn in_use(&self) -> &BTreeSet<Extension> {
         &self.rules.in_use
-    }
-
-    /// The ID of the peer's last GOAWAY.
-    pub(crate) fn goaway_id(&self) -> Option<u64> {
-        self.goaway_id
     }
 
     /// The first push ID that the client does not allow (at a server).

@@ -187,7 +187,7 @@ impl Session {
     /// The number of pushes that the client still allows (at a server): its `MAX_PUSH_ID` minus those promised, and none
     /// after its GOAWAY.
     pub fn pushes_left(&self) -> u64 {
-        let refused_from = self.control.goaway_id().unwrap_or(u64::MAX);
+        let refused_from = self.control.goaway_id.unwrap_or(u64::MAX);
         let end = if self.role == Role::Server { self.control.push_ids_end() } else { 0 };
         end.min(refused_from).saturating_sub(self.pushes_end)
     }

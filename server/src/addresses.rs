@@ -11,7 +11,7 @@
 
 mod names;
 
-use self::names::{Names, SIGN_OF_LIFE_BYTES, Standing, standing};
+use self::names::{NameState, Names, SIGN_OF_LIFE_BYTES, Standing, standing};
 use crate::limits::CHALLENGES;
 use crate::unproven::Unproven;
 use connection::{Connection, Path};
@@ -24,9 +24,9 @@ pub(crate) struct Addresses {
     /// How many of them the transport keeps.
     most: usize,
     /// The address that the transport knows.
-    home: Path,
-    /// Where the client is.
-    current: Path,
+    pub(crate) home: Path,
+    /// Where the client is, as far as it has proven it.
+    pub(crate) current: Path,
     /// The bytes that may go there if the client has not proven it: enough to announce that its connection is closed.
     current_credit: Option<Unproven>,
     /// Where it has proven to be.
@@ -92,19 +92,8 @@ impl Addresses {
         }
     }
 
-    /// Where the client was first.
-    pub(crate) fn first(&self) -> Path {
-        self.home
-    }
-
-    /// How many addresses the client has proven.
     pub(crate) fn proven(&self) -> usize {
         self.proven.len()
-    }
-
-    /// Where the client is, as far as it has proven it.
-    pub(crate) fn current(&self) -> Path {
-        self.current
     }
 
     /// The address that the transport must send to, once it knows several.
@@ -209,7 +198,7 @@ impl Addresses {
         if let Some(former) = self.candidate.take() {
             self.names.end_challenges(connection, former.name);
         }
-        self.names.take(name);
+        self.names.set(name, NameState::Free);
         let mut credit = Unproven::default();
         credit.received(bytes);
         self.candidate =
@@ -264,7 +253,7 @@ impl Addresses {
     /// The client has answered a challenge sent to this name.
     fn proved(&mut self, path: Path) {
         let Some(number) = self.names.number(path) else { return };
-        self.names.spent(number);
+        self.names.set(number, NameState::Spent);
         self.asking = None;
         if let Some(candidate) = self.candidate.take_if(|it| it.name == number) {
             self.proven.push(candidate.to);
@@ -396,7 +385,7 @@ impl Addresses {
             candidate.credit.sent(bytes);
             candidate.may_reply = false;
             if way.by != self.home {
-                self.names.challenged(candidate.name);
+                self.names.set(candidate.name, NameState::Challenged);
             }
         }
     }

@@ -28,16 +28,8 @@ pub(crate) struct Admission {
     retry: Option<Retry>,
     reset_key: Option<ResetKey>,
     refusals: Budget,
-    replies: VecDeque<(Path, Vec<u8>)>,
+    pub(crate) replies: VecDeque<(Path, Vec<u8>)>,
     random: SystemRandom,
-}
-
-/// Whether a connection begins.
-enum Begin {
-    Refused(Refusal),
-    /// Its client must first prove its address.
-    Unproven,
-    Begun,
 }
 
 /// The fate of a datagram to an unknown connection ID.
@@ -113,22 +105,14 @@ impl Admission {
         if let Some(refusal) = refusal {
             return Decision::Refuse { refusal, is_told: self.refusals.spend(1, now) };
         }
-    }
-
-    /// Counts a new connection of a client at this address, if there is room. Shards count one at a time.
-    fn begin(&self, address: IpAddr, is_proven: bool, is_draining: bool) -> Begin {
-        let mut population = self.population();
-        if is_draining {
-            Begin::Refused(Refusal::Draining)
-        } else if let Some(refusal) = population.refusal(address, &self.limits) {
-            Begin::Refused(refusal)
-        } else if !is_proven && population.handshakes >= self.limits.handshakes {
-            Begin::Unproven
-        } else {
-            population.connections += 1;
-            population.handshakes += 1;
-            Begin::Begun
+        if original.is_none() && population.handshakes >= self.limits.handshakes {
+            drop(population);
+            self.ask_for_proof(header, path, now);
+            return Decision::ProofAsked;
         }
+        population.connections += 1;
+        population.handshakes += 1;
+        Decision::Connect(original)
     }
 
     /// A handshake is complete or abandoned.
@@ -178,11 +162,6 @@ impl Admission {
             reply.truncate(bytes);
             self.replies.push_back((path, reply));
         }
-    }
-
-    /// The next answer to a datagram that belongs to no connection.
-    pub(crate) fn take_reply(&mut self) -> Option<(Path, Vec<u8>)> {
-        self.replies.pop_front()
     }
 
     fn negotiate(&mut self, header: &Header<'_>, path: Path) {

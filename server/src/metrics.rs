@@ -135,7 +135,7 @@ impl Metrics {
             text.head("process_open_fds", "gauge", "Descriptors of the process.");
             text.value("", open);
         }
-        text.into_string()
+        text.text
     }
 
     fn write_connections(&self, text: &mut Text) {

@@ -24,8 +24,8 @@ impl Pace {
 /// implementation; a tick that the machine missed is made up for, so that the rate holds.
 #[derive(Debug, Clone)]
 pub(crate) struct Ticks {
-    pace: Pace,
-    next: Option<Instant>,
+    pub(crate) pace: Pace,
+    pub(crate) next: Option<Instant>,
     idle: bool,
 }
 
@@ -35,10 +35,6 @@ const LATE_TICKS: u32 = 4;
 impl Ticks {
     pub(crate) fn new(pace: Pace) -> Self {
         Self { pace, next: None, idle: false }
-    }
-
-    pub(crate) fn packet_bytes(&self) -> usize {
-        self.pace.packet_bytes
     }
 
     /// Whether a packet may be sent now. Ticks long past are dropped; the grid stays.
@@ -62,10 +58,6 @@ impl Ticks {
     pub(crate) fn idle(&mut self) {
         self.used();
         self.idle = true;
-    }
-
-    pub(crate) fn next(&self) -> Option<Instant> {
-        self.next
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Responder {
     shared: Arc<Shared>,
     /// The connection, as the router numbers it.
     serial: u64,
-    addresses: Addresses,
+    pub(crate) addresses: Addresses,
     pub(crate) sender: SendLoop,
     /// The scheme of pages that have none of their own; its name is announced to clients that accept it.
     scheme: Scheme,
@@ -158,7 +158,7 @@ impl Responder {
     /// before anything is answered.
     fn hand_in(&mut self, datagram: &mut [u8], path: Path, now: Instant) {
         self.useless.came(datagram.len());
-        let (before, proven) = (self.addresses.current(), self.addresses.proven());
+        let (before, proven) = (self.addresses.current, self.addresses.proven());
         let connection = &mut self.sender.connection;
         if self.addresses.receive(connection, datagram, path, now) == Verdict::Lost {
             connection.close(Code::NoError, "the new address cannot be proven");
@@ -166,7 +166,7 @@ impl Responder {
         for _ in proven..self.addresses.proven() {
             self.useless.moved();
         }
-        if self.addresses.current() != before {
+        if self.addresses.current != before {
             // The network behind the new address may carry less (RFC 9000, 14.3).
             connection.quic.revalidate_pmtu();
         }
@@ -229,7 +229,7 @@ impl Responder {
         self.since_forgotten += usize::from(is_new);
         self.read_all(stream, scratch);
         if is_new && self.sender.connection.session.awaits_head(stream) {
-            self.deadlines.await_head(stream, now);
+            self.deadlines.heads.entry(stream).or_insert(now);
         }
     }
 
@@ -266,19 +266,6 @@ impl Responder {
         if let Some(stream) = self.sender.connection.fail(error, read_from) {
             self.sender.finish(stream, Ending::Shut);
         }
-    }
-
-    /// The address at which the client was first.
-    pub(crate) fn first_address(&self) -> Path {
-        self.addresses.first()
-    }
-
-    pub(crate) fn connection(&self) -> &Connection {
-        &self.sender.connection
-    }
-
-    pub(crate) fn connection_mut(&mut self) -> &mut Connection {
-        &mut self.sender.connection
     }
 
     pub(crate) fn cut(&mut self) {
@@ -407,7 +394,7 @@ impl Responder {
     }
 
     fn client(&self) -> IpAddr {
-        self.addresses.current().peer.ip()
+        self.addresses.current.peer.ip()
     }
 
     /// Whether no response is in progress, so that one can move here.

@@ -240,7 +240,7 @@ impl Server {
         let is_new = known.is_none();
         let Some(entry) = self.connections.get_mut(&serial) else { return };
         entry.receive(header.ty, datagram, path, now, &mut self.scratch);
-        let is_connected = entry.responder.connection().is_connected();
+        let is_connected = entry.responder.sender.connection.is_connected();
         if is_new && entry.packets() == 0 {
             return self.turn_away(serial, header, path, now);
         }
@@ -265,7 +265,7 @@ impl Server {
         if let Some(old) = entry.wakeup.take() {
             self.wakeups.remove(&(old, serial));
         }
-        if entry.responder.connection().quic.is_closed() {
+        if entry.responder.sender.connection.quic.is_closed() {
             self.remove(serial, now);
             return;
         }
@@ -287,7 +287,7 @@ impl Server {
         entry.responder.gone(now);
         // Anyone can send first packets that lead to nothing.
         let ended = match entry.counted {
-            Some(_) => closing::event(&entry.responder.connection().quic),
+            Some(_) => closing::event(&entry.responder.sender.connection.quic),
             None => Event::NotEntered,
         };
         self.notice(&ended);
@@ -310,7 +310,7 @@ impl Entry {
             return self.responder.receive(datagram, path, now, scratch);
         };
         // Bytes from elsewhere earn no credit for the first address.
-        if path == self.responder.first_address() {
+        if path == self.responder.addresses.home {
             unproven.received(datagram.len());
         }
         let before = self.packets();
@@ -323,7 +323,7 @@ impl Entry {
 
     /// How many of the client's packets the transport has accepted.
     fn packets(&self) -> usize {
-        self.responder.connection().quic.path_stats().map(|it| it.recv).sum()
+        self.responder.sender.connection.quic.path_stats().map(|it| it.recv).sum()
     }
 }
 
@@ -383,7 +383,7 @@ impl Endpoint for Server {
             return self.take_aside(out);
         }
         if self.aside.is_none()
-            && let Some((path, bytes)) = self.admission.take_reply()
+            && let Some((path, bytes)) = self.admission.replies.pop_front()
         {
             out[..bytes.len()].copy_from_slice(&bytes);
             return Some(Transmit::single(path, bytes.len()));

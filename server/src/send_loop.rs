@@ -32,7 +32,6 @@ mod window;
 
 use crate::order::{Order, Picker};
 use crate::outgoing::Outgoing;
-use crate::pace::Ticks;
 use crate::read_ahead::Pages;
 use crate::streams::Streams;
 use crate::{Downloads, Options};
@@ -79,9 +78,9 @@ pub(crate) struct SendLoop {
     /// The last decision since something arrived.
     decided: Option<Next>,
     /// Responses that were dropped and not yet reported.
-    unwanted: u64,
+    pub(crate) unwanted: u64,
     /// Datagrams with part of a response since they were last counted.
-    carried: u64,
+    pub(crate) carried: u64,
     /// The last entry of the log.
     restraint: Option<Restraint>,
 }
@@ -167,15 +166,6 @@ impl SendLoop {
         self.reorder(&scheme.name, Box::new(Scheduler::new(scheme)));
     }
 
-    /// How many datagrams with part of a response were sent since the last call.
-    pub(crate) fn take_carried(&mut self) -> u64 {
-        std::mem::take(&mut self.carried)
-    }
-
-    pub(crate) fn take_unwanted(&mut self) -> u64 {
-        std::mem::take(&mut self.unwanted)
-    }
-
     /// Whether bytes of a response are available that are not known to have been sent.
     pub(crate) fn has_unsent(&self, stream: StreamId) -> bool {
         let is_left = |it: &Outgoing| it.pending() > 0 || it.committed() > it.offset();
@@ -226,7 +216,7 @@ impl SendLoop {
     /// When `datagram` may have a new datagram, apart from the transport's timers.
     pub(crate) fn next_wakeup(&self, now: Instant) -> Option<Instant> {
         let has_data = || self.order.picker().pick().is_some() || !self.passage.is_empty();
-        let tick = self.pacing.ticks().and_then(Ticks::next);
+        let tick = self.pacing.ticks().and_then(|it| it.next);
         let tick = tick.filter(|at| *at > now && has_data());
         let release = self.decided.and_then(Next::until).map(Pacing::wakeup);
         let held = self.window.held_until(now);

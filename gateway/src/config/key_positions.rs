@@ -67,17 +67,7 @@ impl<'a> KeyPositions<'a> {
         self.line(limits, key)
     }
 
-    /// The line of a key of `[migration]`.
-    pub(super) fn in_migration(&self, key: &str) -> usize {
-        self.in_table("migration", key)
-    }
-
-    /// The line of a key of `[load_balancer]`.
-    pub(super) fn in_load_balancer(&self, key: &str) -> usize {
-        self.in_table("load_balancer", key)
-    }
-
-    fn in_table(&self, name: &str, key: &str) -> usize {
+    pub(super) fn in_table(&self, name: &str, key: &str) -> usize {
         let found = self.root.get_ref().get(name);
         let table = found.and_then(|it| it.get_ref().as_table());
         self.line(table, key).unwrap_or_else(|| line(self.text, found.map_or(0..0, Spanned::span)))

@@ -149,7 +149,7 @@ async fn respond(
         return response(answer, guest);
     };
     let answer = answer(guest, head, held, inbound, |_| {}).await;
-    if !answer.report.is_tunnel() {
+    if !answer.report.is_tunnel {
         return response(answer, guest);
     }
     let (head, opened) = entrance.open(answer);

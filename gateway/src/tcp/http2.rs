@@ -79,7 +79,7 @@ where
                 let writer = order.begin(StreamId(u32::from(respond.stream_id()).into()));
                 begin(guest, &nuisances, news.clone(), request, respond, writer);
             }
-            () = nuisances.are_too_many() => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
+            () = nuisances.too_many.notified() => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
             () = news.reached(Phase::Draining), if !is_ending => {
                 is_ending = true;
                 guest.activity.drain(now());
@@ -194,7 +194,7 @@ async fn answer_one(
         _ = poll_fn(|it| respond.lock().poll_reset(it)) => return End::TakenBack,
     };
     let Answer { head, source, mut report } = answer;
-    let is_tunnel = report.is_tunnel();
+    let is_tunnel = report.is_tunnel;
     let ends = source.is_over();
     writer.head(&head, ends);
     let stream = respond.lock().send_response(head, ends);
@@ -364,9 +364,5 @@ impl Nuisances {
         if count > 0 && !account.spend(charge, count, &options.limits, now()) {
             self.too_many.notify_one();
         }
-    }
-
-    async fn are_too_many(&self) {
-        self.too_many.notified().await;
     }
 }

@@ -13,7 +13,8 @@ pub(super) struct ResponseReport {
     watched: Option<Watched>,
     /// Bytes of the body, if its head states them.
     length: Option<u64>,
-    is_tunnel: bool,
+    /// Whether the upload and the source now carry a WebSocket.
+    pub(super) is_tunnel: bool,
     activity: Arc<Activity>,
 }
 
@@ -54,11 +55,6 @@ impl ResponseReport {
         if let Some(watched) = &mut self.watched {
             watched.answered.is_tunnel = true;
         }
-    }
-
-    /// Whether the upload and the source now carry a WebSocket.
-    pub(super) fn is_tunnel(&self) -> bool {
-        self.is_tunnel
     }
 
     /// The connection has taken `bytes` of the body. The libraries do not request the end once they have the stated

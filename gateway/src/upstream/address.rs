@@ -1,7 +1,7 @@
 //! Where a backend is.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// The address of a backend: `http://HOST[:PORT]` or `https://HOST[:PORT]`.
@@ -9,9 +9,9 @@ use std::str::FromStr;
 pub struct Address {
     authority: String,
     is_secure: bool,
-    ca: Option<PathBuf>,
+    pub(super) ca: Option<PathBuf>,
     takes_websockets: bool,
-    is_compressed: bool,
+    pub(super) is_compressed: bool,
 }
 
 /// Text that is not a backend's address.
@@ -43,18 +43,9 @@ impl Address {
         Self { is_compressed, ..self }
     }
 
-    /// Whether its texts are compressed.
-    pub(super) fn is_compressed(&self) -> bool {
-        self.is_compressed
-    }
-
     /// Whether connections use TLS.
     pub fn is_secure(&self) -> bool {
         self.is_secure
-    }
-
-    pub(super) fn ca(&self) -> Option<&Path> {
-        self.ca.as_deref()
     }
 
     /// The name or the IP address of the host; an IPv6 address without brackets.

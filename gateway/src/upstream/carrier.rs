@@ -114,7 +114,7 @@ impl Carrier {
         check(&response)?;
         let most = if streams(&response) { Duration::ZERO } else { ANSWERED };
         let mut head = head(request, &response);
-        let is_asked = self.address.is_compressed();
+        let is_asked = self.address.is_compressed;
         let encoding = is_asked.then(|| Encoding::begin(request, &mut head, now())).flatten();
         exchange.answer(head);
         let body = self.pass_on(exchange, response.into_body(), encoding);

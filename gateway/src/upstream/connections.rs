@@ -119,7 +119,7 @@ impl Body {
     pub(super) fn length(&self) -> Option<u64> {
         match self {
             Self::Http1(body) => body.size_hint().exact(),
-            Self::Http2(body) => body.length(),
+            Self::Http2(body) => body.length,
         }
     }
 
@@ -249,7 +249,7 @@ impl Connections {
         let stream = TcpStream::connect((self.address.host(), self.address.port())).await;
         let stream = stream.map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
-        Ok(Stream::new(stream))
+        Ok(Stream(stream))
     }
 
     /// The TLS stream, with one of these protocols.
@@ -301,7 +301,7 @@ impl Kept {
 
 fn connector(address: &Address) -> Result<SslConnector, StartError> {
     let mut tls = SslConnector::builder(SslMethod::tls())?;
-    if let Some(ca) = address.ca() {
+    if let Some(ca) = &address.ca {
         tls.set_ca_file(ca).map_err(|it| StartError::Ca(ca.to_owned(), it))?;
     }
     Ok(tls.build())

@@ -35,7 +35,8 @@ pub(super) struct Http2 {
 /// The body of a response.
 pub(super) struct Body {
     stream: RecvStream,
-    length: Option<u64>,
+    /// The length, if the backend states it.
+    pub(super) length: Option<u64>,
     _upload: Sending,
     _alive: Arc<()>,
 }
@@ -93,7 +94,8 @@ impl Http2 {
         request: Request<Upload>,
         exchange: &Exchange,
     ) -> Result<Response<Body>, Unanswered> {
-        let unsent = |it: h2::Error| Unanswered::unsent(BackendFailure::improper(&it));
+        let unsent =
+            |it: h2::Error| Unanswered { trouble: BackendFailure::improper(&it), was_sent: false };
         let sender = self.sender.clone();
         let mut sender = sender.ready().await.map_err(unsent)?;
         let alive = self.alive.upgrade();
@@ -173,11 +175,6 @@ async fn upload(mut body: Upload, mut stream: SendStream<Bytes>) {
 }
 
 impl Body {
-    /// The length, if the backend states it.
-    pub(super) fn length(&self) -> Option<u64> {
-        self.length
-    }
-
     /// The next bytes, or the trailer fields after them; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Frame<Bytes>>, BackendFailure> {
         let Some(bytes) = self.stream.data().await else {

@@ -14,8 +14,4 @@ impl Unanswered {
     pub(super) fn sent(trouble: BackendFailure) -> Self {
         Self { trouble, was_sent: true }
     }
-
-    pub(super) fn unsent(trouble: BackendFailure) -> Self {
-        Self { trouble, was_sent: false }
-    }
 }

@@ -23,7 +23,7 @@ struct Name {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum NameState {
+pub(super) enum NameState {
     /// No challenge sent to it can be answered any more.
     Free,
     /// A challenge was sent that the client may still answer.
@@ -81,17 +81,8 @@ impl Names {
         Some(number)
     }
 
-    /// Another address takes the name.
-    pub(super) fn take(&mut self, number: usize) {
-        self.names[number].state = NameState::Free;
-    }
-
-    pub(super) fn challenged(&mut self, number: usize) {
-        self.names[number].state = NameState::Challenged;
-    }
-
-    pub(super) fn spent(&mut self, number: usize) {
-        self.names[number].state = NameState::Spent;
+    pub(super) fn set(&mut self, number: usize, state: NameState) {
+        self.names[number].state = state;
     }
 
     /// The transport forgets a challenge when the timer of its path fires, but sets no timer for a path that it has left unless

@@ -107,7 +107,7 @@ impl Turn<'_> {
         let Some(responder) = self.all.responder(serial) else { return };
         let news = responder.take_news();
         let claimed = if news.has_settings { responder.claimed_name() } else { None };
-        if responder.connection().is_closing() {
+        if responder.sender.connection.is_closing() {
             return self.leave(serial);
         }
         // A name that is not derived from the secret has no effect: the connection continues without one.
@@ -321,7 +321,7 @@ impl Turn<'_> {
         let keys: Vec<(Key, StreamId)> = mine.map(|(key, it)| (*key, it.stream)).collect();
         for (key, stream) in keys {
             let Some(responder) = self.all.responder(serial) else { return };
-            if responder.connection_mut().quic.stream_capacity(stream.0).is_err() {
+            if responder.sender.connection.quic.stream_capacity(stream.0).is_err() {
                 self.drop_response(key, Code::RequestCancelled);
             } else if let Some(moving) = self.state.moving.get_mut(&key)
                 && moving.sending.place() == Place::Source
@@ -372,6 +372,6 @@ impl Turn<'_> {
 
 fn close(all: &mut dyn Connections, serial: u64, error: Error) {
     if let Some(responder) = all.responder(serial) {
-        responder.connection_mut().close(error.code(), &error.to_string());
+        responder.sender.connection.close(error.code(), &error.to_string());
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn escaped(value: &str) -> String {
 /// [`escaped`].
 #[derive(Debug, Default)]
 pub(super) struct Text {
-    text: String,
+    pub(super) text: String,
     /// The metric that is being written.
     name: &'static str,
 }
@@ -57,9 +57,5 @@ impl Text {
         let name = self.name;
         let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
         writeln!(self.text, "{name}{ending}{labels} {value}").unwrap_or_default();
-    }
-
-    pub(super) fn into_string(self) -> String {
-        self.text
     }
 }

@@ -21,7 +21,8 @@ impl Responder {
 
     /// Ends a connection whose client causes too many nuisances.
     pub(super) fn charge_nuisances(&mut self, now: Instant) {
-        let nuisances = std::mem::take(&mut self.nuisances) + self.sender.take_unwanted();
+        let nuisances =
+            std::mem::take(&mut self.nuisances) + std::mem::take(&mut self.sender.unwanted);
         let limits = &self.shared.options.limits;
         if nuisances > 0
             && !self.account.spend(Charge::Nuisances, nuisances, limits, now)
@@ -34,7 +35,7 @@ impl Responder {
 
     /// Ends a connection whose client sends much useless data, so that the transport does not hold it for long.
     pub(super) fn charge_useless(&mut self) {
-        self.useless.carried(self.sender.take_carried());
+        self.useless.carried(std::mem::take(&mut self.sender.carried));
         let unread = self.left_bytes();
         let connection = &mut self.sender.connection;
         if connection.is_closing() {

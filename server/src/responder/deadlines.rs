@@ -18,7 +18,7 @@ pub(super) struct Deadlines {
     /// When they were last looked at.
     checked: Option<Instant>,
     /// Streams whose request has begun, and the time since which the rest of its head is awaited.
-    heads: BTreeMap<StreamId, Instant>,
+    pub(super) heads: BTreeMap<StreamId, Instant>,
     stalls: BTreeMap<StreamId, Stall>,
 }
 
@@ -39,10 +39,6 @@ impl Stall {
 }
 
 impl Deadlines {
-    pub(super) fn await_head(&mut self, stream: StreamId, now: Instant) {
-        self.heads.entry(stream).or_insert(now);
-    }
-
     fn are_due(&mut self, now: Instant) -> bool {
         let last = *self.checked.get_or_insert(now);
         let due = now.saturating_duration_since(last) >= DEADLINE_CHECKS;

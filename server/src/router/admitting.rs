@@ -123,7 +123,7 @@ impl Server {
         now: Instant,
     ) {
         let entry = self.connections.get(&serial);
-        let error = entry.and_then(|it| it.responder.connection().quic.local_error());
+        let error = entry.and_then(|it| it.responder.sender.connection.quic.local_error());
         let code = error.filter(|it| !it.is_app).and_then(|it| u16::try_from(it.error_code).ok());
         if let Some(code) = code {
             self.refuse(header, path, code);
@@ -156,11 +156,11 @@ impl Server {
         self.handshake_over(serial);
         if let Some(entry) = self.connections.get_mut(&serial)
             && entry.counted.is_none()
-            && !entry.responder.connection().is_closing()
+            && !entry.responder.sender.connection.is_closing()
         {
             entry.unproven = None;
             if !self.admission.enter(client) {
-                let quic = &mut entry.responder.connection_mut().quic;
+                let quic = &mut entry.responder.sender.connection.quic;
                 quic.close(false, CONNECTION_REFUSED.into(), b"").ok();
                 self.notice(&Event::Refused(Refusal::Network));
                 return;
@@ -180,7 +180,7 @@ impl Server {
     /// Gives the client as many IDs as it accepts, and forgets those that it retired.
     pub(super) fn update_routes(&mut self, serial: u64) {
         let Some(entry) = self.connections.get_mut(&serial) else { return };
-        let quic = &mut entry.responder.connection_mut().quic;
+        let quic = &mut entry.responder.sender.connection.quic;
         while let Some(retired) = quic.retired_scid_next() {
             self.routes.remove(retired.as_ref());
             entry.ids.retain(|it| it != retired.as_ref());

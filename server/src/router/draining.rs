@@ -26,7 +26,7 @@ impl Server {
         let ended = || {
             self.sendable.is_empty()
                 && self.beside.as_ref().is_none_or(|it| it.is_over())
-                && self.connections.values().all(|it| it.responder.connection().is_over())
+                && self.connections.values().all(|it| it.responder.sender.connection.is_over())
         };
         self.draining.is_some_and(|deadline| now >= deadline || ended())
     }
@@ -41,7 +41,7 @@ impl Server {
     pub fn cut(&mut self, now: Instant) -> usize {
         let mut left = Vec::new();
         for (serial, entry) in &mut self.connections {
-            if !entry.responder.connection().is_over() {
+            if !entry.responder.sender.connection.is_over() {
                 entry.responder.cut();
                 left.push(*serial);
             }

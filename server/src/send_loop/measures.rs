@@ -13,7 +13,8 @@ pub(super) struct Measures {
     /// Bytes that the path in use is known to carry.
     mtu_bytes: usize,
     is_on_first: bool,
-    is_lossy: bool,
+    /// Whether packets were ever lost, or seemed to be.
+    pub(super) is_lossy: bool,
     /// Bytes of a full datagram, when the last one was requested.
     pub(super) datagram_bytes: usize,
 }
@@ -61,11 +62,6 @@ impl Measures {
     /// Whether datagrams have the size that the path carries.
     pub(super) fn is_fitted(&self) -> bool {
         self.discovers_mtu
-    }
-
-    /// Whether packets were ever lost, or seemed to be.
-    pub(super) fn is_lossy(&self) -> bool {
-        self.is_lossy
     }
 
     /// Stream bytes that the transport has sent again.

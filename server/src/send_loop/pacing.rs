@@ -86,6 +86,6 @@ impl Pacing {
 
     /// Stream bytes of one packet with this much room.
     pub(super) fn packet_bytes(&self, room_bytes: usize) -> u64 {
-        self.ticks().map_or(room_bytes, |it| it.packet_bytes().min(room_bytes)) as u64
+        self.ticks().map_or(room_bytes, |it| it.pace.packet_bytes.min(room_bytes)) as u64
     }
 }

@@ -16,7 +16,7 @@ impl SendLoop {
         let open_ended = OWN_STREAMS.len() + self.streams.responses();
         #[cfg(feature = "experiments")]
         let open_ended = open_ended + self.streams.open_ended();
-        let others = if self.measures.is_lossy() { open_ended } else { 0 };
+        let others = if self.measures.is_lossy { open_ended } else { 0 };
         for _ in 0..others {
             if let Some(datagram) = send_once(quic, self.home, out)? {
                 return Ok(Some(datagram));
