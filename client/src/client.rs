@@ -25,7 +25,6 @@ use std::time::Instant;
 /// folder holds the methods for one concern.
 pub struct Client {
     connection: Connection,
-    /// The connections to which responses move.
     destinations: Destinations,
     visit: Visit,
     responses: BTreeMap<StreamId, Receiving>,

@@ -96,7 +96,6 @@ impl Options {
     }
 }
 
-/// The destination of a log.
 pub(crate) type LogWriter = Box<dyn Write + Send + Sync>;
 
 pub(crate) fn log_title(page: &Page) -> String {

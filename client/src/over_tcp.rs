@@ -27,7 +27,6 @@ use std::time::Instant;
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedSender, channel};
 use tokio::time::timeout_at;
 
-/// Loads `page` from `server`.
 pub(crate) fn play(
     page: Arc<Page>,
     server: SocketAddr,
@@ -77,7 +76,6 @@ enum What {
     Broken(String),
 }
 
-/// A carrier of requests.
 enum Carrier {
     Http1(http1::Hosts),
     Http2(UnboundedSender<Ask>),

@@ -12,7 +12,6 @@ struct Push {
     url: Option<String>,
     stream: Option<StreamId>,
     refused: bool,
-    /// The fields of the promise.
     fields: Vec<Header>,
     /// Names of the request's fields that the response varies on.
     vary: Vec<String>,
@@ -26,7 +25,6 @@ pub(crate) struct PushCache {
     refused: usize,
 }
 
-/// Its response will serve the resource. The stream, if it arrived before the promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Its response will serve the resource. The stream, if it arrived before the promise.
@@ -46,7 +44,6 @@ pub(crate) struct Promised {
     pub(crate) if_match: Option<String>,
     /// The entity tag of the copy that it validates.
     pub(crate) if_none_match: Option<String>,
-    /// All fields.
     pub(crate) fields: Vec<Header>,
 }
 
@@ -105,7 +102,6 @@ impl PushCache {
         if entry.refused { Err(Refused) } else { Ok(entry.url.as_deref()) }
     }
 
-    /// The head of a pushed response came.
     pub(crate) fn on_head(&mut self, push: PushId, headers: &[Header]) {
         let lines = http3::values(headers, "vary").map(String::from_utf8_lossy);
         let names = lines.flat_map(|it| {

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 /// to the first.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SavedSession {
-    /// The server's name.
     host: String,
     /// Whether its certificate was checked then. A resumed server does not present it again.
     verified: bool,

@@ -193,7 +193,6 @@ impl Visit {
         }
     }
 
-    /// The next bytes of a response's body came.
     pub(crate) fn on_data(&mut self, receiving: &mut Receiving, bytes: Vec<u8>, now: Instant) {
         receiving.body_bytes += bytes.len() as u64;
         if let Some(resource) = receiving.resource {

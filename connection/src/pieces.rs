@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// (48).
 pub const PIECE_BYTES: usize = 256;
 
-/// The pieces of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     /// How far each open stream was read. A stream that is no longer read is also in the map: the transport keeps nothing of it.
@@ -52,7 +51,6 @@ impl Pieces {
         stream_frames(datagram, id_bytes, &mut take).ok();
     }
 
-    /// Bytes of a stream were read.
     pub(crate) fn read(&mut self, stream: u64, bytes: usize) {
         let read = self.read.entry(stream).or_default();
         *read = read.saturating_add(bytes as u64);
@@ -60,7 +58,6 @@ impl Pieces {
         self.forget(stream, to);
     }
 
-    /// A stream has ended.
     pub(crate) fn ended(&mut self, stream: u64) {
         self.read.remove(&stream);
         self.forget(stream, u64::MAX);

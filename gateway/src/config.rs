@@ -476,7 +476,6 @@ fn kept<T>(read: Result<T, RouteMistake>, wrong: &mut Vec<RouteMistake>) -> Opti
     read.map_err(|it| wrong.push(it)).ok()
 }
 
-/// A mistake in a route, and its key.
 #[derive(Debug)]
 struct RouteMistake {
     key: &'static str,

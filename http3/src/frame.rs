@@ -132,7 +132,6 @@ impl FrameReader {
         self.header.is_empty() && self.payload.is_none()
     }
 
-    /// Bytes of an incomplete frame that is kept.
     pub(crate) fn kept_bytes(&self) -> u64 {
         self.payload.as_ref().map_or(0, |it| it.kept.len() as u64)
     }

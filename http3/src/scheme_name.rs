@@ -27,7 +27,6 @@ fn name_of(bytes: &[u8]) -> Option<String> {
     if is_name { String::from_utf8(bytes.to_vec()).ok() } else { None }
 }
 
-/// Whether `name` can be announced.
 pub(crate) fn is_name(name: &str) -> bool {
     name_of(name.as_bytes()).is_some()
 }

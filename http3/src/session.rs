@@ -213,7 +213,6 @@ impl Session {
         self.control.settings()
     }
 
-    /// Checks that the peer accepts this field section.
     fn check_section(&self, headers: &[impl NameValue]) -> Result<(), Error> {
         let settings = self.peer_settings().or(self.remembered.as_ref());
         let limit = settings.and_then(|it| it.max_field_section_size);

@@ -124,7 +124,6 @@ impl RequestStream {
         self.message.headers_frame_bytes
     }
 
-    /// Whether the header section may still arrive.
     pub(crate) fn awaits_header(&self) -> bool {
         self.message.phase == Phase::Header
     }

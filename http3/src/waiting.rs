@@ -20,7 +20,6 @@ pub(crate) struct WaitingSignals {
     signals_seen: u64,
 }
 
-/// Whether a stream can still open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MayBeOpened {
     Yes,
@@ -81,7 +80,6 @@ impl WaitingSignals {
         self.nodes.contains(&stream)
     }
 
-    /// Whether a tree frame named the stream before its request.
     pub(crate) fn is_node_named(&self, stream: StreamId) -> bool {
         self.nodes.contains(&stream)
     }

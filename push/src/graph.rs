@@ -137,7 +137,6 @@ pub enum GraphError {
     Host { node: usize, host: String },
 }
 
-/// Whether a node may have this path.
 pub(crate) fn is_node_path(path: &str) -> bool {
     path.len() <= PATH_BYTES_MAX && link::is_plain_path(path)
 }

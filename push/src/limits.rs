@@ -6,15 +6,12 @@ pub(crate) const DIGEST_FIELD_BYTES_MAX: usize = 8192;
 pub(crate) const DIGESTS_MAX: usize = 4;
 /// The most resources stored for a load, so that an attacker's requests do not fill the memory.
 pub(crate) const LEARNED_RESOURCES_MAX: usize = 500;
-/// Bytes of a graph node's path.
 pub(crate) const PATH_BYTES_MAX: usize = 2048;
 /// Bytes of a URL in a page's files. A longer one is ignored.
 pub(crate) const URL_BYTES_MAX: usize = 8192;
-/// Files of a page that are scanned.
 pub(crate) const SCANNED_FILES_MAX: usize = 1000;
 /// References that are read from one file.
 pub(crate) const REFERENCES_MAX: usize = 5000;
-/// Bytes of a file that are scanned.
 pub(crate) const SCANNED_TEXT_BYTES_MAX: usize = 8 << 20;
 /// Depth of nested blocks in a stylesheet. Deeper ones are skipped.
 pub(crate) const CSS_DEPTH_MAX: usize = 32;
@@ -22,7 +19,6 @@ pub(crate) const CSS_DEPTH_MAX: usize = 32;
 pub(crate) const OPEN_LOADS_MAX: usize = 1000;
 /// Bytes of the paths of these loads.
 pub(crate) const LOG_TEXT_BYTES_MAX: usize = 16 << 20;
-/// Bytes of an address in an access log.
 pub(crate) const ADDRESS_BYTES_MAX: usize = 2048;
 /// Bytes of a logged body. A larger one is not part of a page.
 pub(crate) const LOGGED_BODY_BYTES_MAX: u64 = 1_000_000_000;

@@ -173,7 +173,6 @@ impl Policy {
     }
 }
 
-/// The children of the requested node, each with its edge.
 fn children(choice: &Choice<'_>) -> Vec<(usize, Edge)> {
     let edges = choice.graph.edges.iter().filter(|it| it.from == choice.node);
     edges.map(|it| (it.to, *it)).collect()
@@ -209,7 +208,6 @@ fn sent_until_asked(parent: &Node, edge: Edge) -> u64 {
     if edge.place == Place::Head { parent.bytes } else { 0 }
 }
 
-/// The default urgency of a push, by its kind.
 fn urgency(node: &Node) -> u8 {
     let (kind, critical) = (node.kind, node.critical);
     usual_urgency(&Resource { kind, critical, ..Resource::default() })

@@ -17,7 +17,6 @@ const PACKET_BYTES: u64 = 1400;
 pub struct Check {
     /// The rule, as a sentence.
     pub rule: &'static str,
-    /// Draws a course and plays it.
     play: fn(&Scheme, &mut SplitMix64) -> Result<(), String>,
 }
 
@@ -200,7 +199,6 @@ fn build(scheme: &Scheme) -> Result<Scheduler, String> {
     Scheduler::build(scheme).map_err(|error| error.to_string())
 }
 
-/// The scheme with a guard, unless it has one.
 fn guarded(scheme: &Scheme) -> Scheme {
     let guard = scheme.guard.or(NonZeroU32::new(3));
     Scheme { guard, ..scheme.clone() }

@@ -1,8 +1,6 @@
 //! Limits on what a file can make a program read, store and compute.
 
-/// Bytes of a scheme file.
 pub(crate) const FILE_BYTES_MAX: usize = 256 << 10;
-/// Groups of a file.
 pub(crate) const GROUPS_MAX: usize = 256;
 /// Places of a file, and conditions of a place.
 pub(crate) const PLACES_MAX: usize = 256;
@@ -19,7 +17,6 @@ pub(crate) const OPERATIONS_MAX: u64 = 10_000;
 pub(crate) const CALLS_MAX: usize = 16;
 /// The depth of an expression, inside or outside functions.
 pub(crate) const EXPRESSION_DEPTH_MAX: usize = 64;
-/// Functions of a script.
 pub(crate) const FUNCTIONS_MAX: usize = 64;
 /// Variables of a script at one time.
 pub(crate) const VARIABLES_MAX: usize = 64;

@@ -133,7 +133,6 @@ fn engine() -> Engine {
     engine
 }
 
-/// Checks that the script has the required functions, with their parameters.
 fn check_functions(ast: &AST, form: Language) -> Result<(), String> {
     let signalled = matches!(form, Language::Bucket | Language::Priority);
     let mut statements = ast.clone();

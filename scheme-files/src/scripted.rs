@@ -38,7 +38,6 @@ impl Scripted {
         Arc::new(Self { script, groups, form, name, file, report, has_reported })
     }
 
-    /// Both halves, for one connection.
     pub(crate) fn halves(self: &Arc<Self>) -> Halves {
         let server = ScriptedServer {
             scheme: Arc::clone(self),

@@ -14,7 +14,6 @@ struct Put {
     place: Map,
 }
 
-/// Registers the types and functions for scripts.
 pub(crate) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Resource>("Resource");
     for fact in &FACTS {

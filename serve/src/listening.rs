@@ -43,7 +43,6 @@ fn lowat(text: &str) -> Result<u32, String> {
     bytes.ok_or_else(|| "a size from 1 to 1024Mi is needed, for example 16Ki".to_owned())
 }
 
-/// Bound sockets.
 pub(crate) struct Bound {
     pub(crate) loops: Vec<EventLoop>,
     pub(crate) listeners: Option<Listeners>,

@@ -73,7 +73,6 @@ async fn accept_all(listener: &TcpListener, metrics: &Arc<Metrics>) {
     }
 }
 
-/// Answers one request.
 async fn answer_one(stream: TcpStream, metrics: &Metrics) {
     let service = service_fn(|request: Request<Incoming>| {
         let answer = answer(request.method(), request.uri().path(), metrics);

@@ -29,7 +29,6 @@ pub(crate) struct Addresses {
     pub(crate) current: Path,
     /// The bytes that may go there if the client has not proven it: enough to announce that its connection is closed.
     current_credit: Option<Unproven>,
-    /// Where it has proven to be.
     proven: Vec<Path>,
     names: Names,
     candidate: Option<Candidate>,

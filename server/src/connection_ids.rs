@@ -7,7 +7,6 @@
 use boring::symm::{Cipher, Crypter, Mode};
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Bytes of a random ID.
 const RANDOM_BYTES: usize = 16;
 
 /// Bytes that are encrypted: the server's ID, the number of the shard, and a nonce.

@@ -56,7 +56,6 @@ struct State {
     beyond: u64,
 }
 
-/// The knowledge about a page.
 #[derive(Debug, Default)]
 struct Page {
     /// The order for visitors who try nothing: 0 is the present one; the candidates follow.
@@ -89,7 +88,6 @@ pub(crate) struct Draw {
     explores: Option<u64>,
 }
 
-/// A load that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Begun {
     /// 0: the present order; then the candidates.

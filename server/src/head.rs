@@ -39,7 +39,6 @@ pub fn fields(response: &Response, is_here: bool, options: &Options) -> HeaderMa
     fields
 }
 
-/// An optional field.
 type Field = Option<(HeaderName, HeaderValue)>;
 
 /// The fields of [`fields()`] that are not the site's: those before the site's, and those after.

@@ -174,7 +174,6 @@ fn cut(text: &str) -> String {
     text[..end].to_owned()
 }
 
-/// An authority without user and password.
 fn without_user(authority: &str) -> &str {
     authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }

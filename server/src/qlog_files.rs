@@ -74,7 +74,6 @@ impl QlogFolder {
         Self(Arc::new(Folder { path: path.to_owned(), title, limits, used: Mutex::new(used) }))
     }
 
-    /// Begins the log of the connection whose ID at the server is `id`.
     pub(crate) fn begin(&self, quic: &mut connection::Quic, id: &[u8]) -> QlogFile {
         let mut name = String::new();
         for byte in id {

@@ -42,7 +42,6 @@ impl Pages {
         Self { own: Arc::default(), ..self.clone() }
     }
 
-    /// Lends `bytes` of memory to `work`.
     pub(crate) fn lend<T>(&self, bytes: usize, work: impl FnOnce(&mut [u8]) -> T) -> T {
         let mut spare = self.spare.lock().pop().unwrap_or_default();
         if spare.len() < bytes {

@@ -88,7 +88,6 @@ pub(crate) struct News {
     pub(crate) has_settings: bool,
     /// The payloads of frames that the session was asked to accept.
     pub(crate) frames: Vec<Vec<u8>>,
-    /// The client's priority signals.
     pub(crate) signals: Vec<(StreamId, Priority)>,
 }
 

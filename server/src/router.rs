@@ -156,7 +156,6 @@ impl Server {
         self.report = report;
     }
 
-    /// Tells the operator something.
     pub(crate) fn report(&self, line: &str) {
         (self.report)(line);
     }

@@ -161,7 +161,6 @@ impl SendLoop {
         !self.order.picker().is_shared() && self.is_empty() && self.passage.is_empty()
     }
 
-    /// Sends in the order of `scheme` from now on.
     pub(crate) fn adopt(&mut self, scheme: &Scheme) {
         self.reorder(&scheme.name, Box::new(Scheduler::new(scheme)));
     }

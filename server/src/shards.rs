@@ -79,12 +79,10 @@ impl Shard {
         Arc::clone(&self.all.ledger)
     }
 
-    /// The alarm of this shard.
     pub(crate) fn alarm(&self) -> Alarm {
         self.inbox(self.number).map_or_else(Alarm::default, |it| it.alarm.clone())
     }
 
-    /// Bytes of a connection ID.
     pub(crate) fn id_bytes(&self) -> usize {
         self.all.ids.bytes()
     }

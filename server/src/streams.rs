@@ -21,7 +21,6 @@ use std::time::Instant;
 pub(crate) struct Stream {
     /// The response, until the transport has all of it.
     outgoing: Option<Outgoing>,
-    /// The facts about the response's resource.
     pub(crate) resource: Resource,
     /// How urgent the response is (RFC 9218).
     urgency: u8,

@@ -213,7 +213,6 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     named_files::read(path).map_err(|source| TlsError::Unreadable(path.to_owned(), source))
 }
 
-/// The transport's configuration for all connections of a server.
 pub(crate) fn transport_config(
     identity: &Identity,
     options: &Options,

@@ -15,7 +15,6 @@ pub(crate) trait Connections {
     fn is_idle(&self, serial: u64) -> bool;
 }
 
-/// An event on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionEvent {
     /// A datagram arrived.
@@ -26,7 +25,6 @@ pub(crate) enum ConnectionEvent {
     TimerFired,
     /// It sent what it may for now.
     Sent,
-    /// It is over.
     Over,
 }
 
@@ -44,7 +42,6 @@ pub(crate) trait Together: Send {
     /// The connection that goes first among those with which this one shares an order.
     fn turn(&self, serial: u64) -> Option<u64>;
 
-    /// When to call [`Self::on_timeout`].
     fn next_timeout(&self) -> Option<Instant>;
 
     /// Abandons what takes too long. Returns the connections that may have something to send now.

@@ -16,7 +16,6 @@ pub struct Attack {
     pub(crate) way: Way,
 }
 
-/// The transport of an attack.
 #[derive(Clone, Copy)]
 pub(crate) enum Way {
     /// Over QUIC, by a script that may load these files.

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 pub(crate) struct ClientConnection {
     pub(crate) connection: Connection,
-    /// Whether it reads incoming bytes.
     pub(crate) reads: bool,
     /// Opened requests, and complete responses.
     pub(crate) opened: u64,

@@ -33,7 +33,6 @@ pub use soaking::{Soak, soak};
 /// The server to attack. It must be on this machine.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// The server's address.
     address: SocketAddr,
     /// The host that clients request, perhaps with a port.
     pub authority: String,
@@ -186,7 +185,6 @@ enum Means<'a> {
 }
 
 impl<'a> Attackers<'a> {
-    /// Prepares an attack of this length.
     fn new(target: &'a Target, attack: &Attack, length: Duration) -> Result<Self, StressError> {
         let means = match attack.way {
             Way::Tcp(connections, make) => Means::Tcp(connections, make),

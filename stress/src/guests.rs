@@ -96,7 +96,6 @@ const UPLOADS: u32 = 10;
 const CANCELS: u32 = 8;
 const MOVES: u32 = 15;
 const STRANGERS: u32 = 2;
-/// Bytes of an upload at most.
 const UPLOAD_BYTES: u32 = 65_536;
 
 impl Guest {
@@ -118,7 +117,6 @@ impl Guest {
         }
     }
 
-    /// A number below `end`.
     fn below(&mut self, end: u32) -> u32 {
         self.chance.next_u32() % end
     }
@@ -160,7 +158,6 @@ impl Guest {
         self.ask(client, files, seen, now)
     }
 
-    /// Whether it waits for an answer.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }

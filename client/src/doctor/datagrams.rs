@@ -4,7 +4,6 @@
 const NO_VERSION: u32 = 0x1a2a_3a4a;
 /// Version 1 (RFC 9000).
 pub(crate) const VERSION_1: u32 = 1;
-/// Bytes of each connection ID.
 const ID_BYTES: usize = 8;
 /// The sizes to try: the minimum of a first datagram, Chromium's, and the largest in a 1500-byte IPv6 packet.
 pub(crate) const SIZES: [usize; 3] = [1200, 1350, 1452];

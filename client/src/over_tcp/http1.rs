@@ -19,14 +19,12 @@ use tokio::sync::mpsc::Sender;
 /// The most connections for a host, as in browsers.
 const CONNECTIONS: usize = 6;
 
-/// The connections of all hosts.
 pub(super) struct Hosts {
     line: Arc<Line>,
     to: Sender<Arrival>,
     by_name: BTreeMap<String, Arc<Host>>,
 }
 
-/// The connections of a host.
 #[derive(Default)]
 struct Host {
     queue: Mutex<Queue>,

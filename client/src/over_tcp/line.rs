@@ -25,7 +25,6 @@ pub(super) struct Line {
     connect_within: Duration,
 }
 
-/// A connection.
 pub(super) type Stream = SslStream<TcpStream>;
 
 impl Line {

@@ -48,7 +48,6 @@ impl Log {
         http3::log::navigation(self.streamer.as_mut(), &page.name);
     }
 
-    /// Logs milestones that the user sees. Milestones that the playback can predict are logged early.
     pub(super) fn milestones(&mut self, visit: &mut Visit, now: Instant) {
         visit.log_milestones(self.streamer.as_mut(), now);
     }

@@ -45,7 +45,6 @@ impl MainThread {
         };
     }
 
-    /// Lets resources that wait for this one's turn continue.
     pub(super) fn applied(&mut self, id: usize) {
         if let Some(turn) = self.turn[id] {
             self.before.remove(&(turn, id));

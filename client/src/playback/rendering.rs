@@ -26,7 +26,6 @@ pub(super) struct Rendering {
     reached: Vec<(u64, Milestone)>,
 }
 
-/// The role of a resource in the rendering.
 #[derive(Debug, Clone, Copy, Default)]
 struct Role {
     blocks: Blocks,

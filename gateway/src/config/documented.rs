@@ -71,7 +71,6 @@ fn rows(Table { source, name, .. }: &Table) -> String {
     rows
 }
 
-/// The name and the type of a field.
 fn field(line: &str) -> Option<(&str, &str)> {
     let line =
         line.strip_prefix("pub(super) ").or_else(|| line.strip_prefix("pub ")).unwrap_or(line);

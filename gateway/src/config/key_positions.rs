@@ -78,7 +78,6 @@ impl<'a> KeyPositions<'a> {
         self.line(self.route(index), key).unwrap_or_else(|| self.in_route(index, "path"))
     }
 
-    /// The line of a mistake in the `[[route]]` at `index`.
     pub(super) fn of_wrong(&self, index: usize, wrong: &RouteMistake) -> usize {
         let table = self.route(index).and_then(|it| it.get(wrong.key));
         let table = table.and_then(|it| it.get_ref().as_table());
@@ -86,7 +85,6 @@ impl<'a> KeyPositions<'a> {
         entry.unwrap_or_else(|| self.in_route(index, wrong.key))
     }
 
-    /// The keys of the `index`-th `[[route]]`.
     pub(super) fn route_keys(&self, index: usize) -> impl Iterator<Item = &str> {
         self.route(index).into_iter().flat_map(|it| it.keys()).map(|it| it.get_ref().as_ref())
     }

@@ -51,7 +51,6 @@ pub(super) fn renamed(graph: &Graph, path: &str, other: &str) -> Arc<Graph> {
     Arc::new(graph)
 }
 
-/// The path of a file of the site, as the value of `key`.
 pub(super) fn of_file(key: &str, path: String) -> Result<String, String> {
     if is_one_path(&path) {
         return Ok(path);

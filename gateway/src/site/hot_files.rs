@@ -32,12 +32,10 @@ pub(super) struct HotFiles {
     budget: Arc<Budget>,
 }
 
-/// A file as it was found.
 #[derive(Debug, Clone)]
 pub(super) struct HotFile {
     pub(super) contents: Arc<Contents>,
     pub(super) version: Version,
-    /// The entity tag.
     pub(super) tag: HeaderValue,
     /// `last-modified`.
     pub(super) changed: HeaderValue,

@@ -4,7 +4,6 @@ use crate::limits::{REMEMBERED_FIELD_BYTES, REMEMBERED_KEY_BYTES, REMEMBERED_RES
 use server::site::{Foreseen, Request, Response, may_be_sent};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The last answers, by host and path.
 #[derive(Debug, Default)]
 pub(super) struct LastAnswers {
     known: Answers,

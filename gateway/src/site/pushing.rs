@@ -107,7 +107,6 @@ impl RuledSite {
         Response { ahead, ..response }
     }
 
-    /// The pushes that early hints name.
     pub(super) fn pushes_of_hints(&self, request: &Request, links: &[String]) -> Ahead {
         let headers = fields(links.iter().map(|it| (LINK, it)));
         let interim = Response { headers, ..Response::empty(EARLY_HINTS) };

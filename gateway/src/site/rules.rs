@@ -160,7 +160,6 @@ pub struct RuledSite {
     /// The hosts that it answers for; `None`: all.
     names: Option<Names>,
     directives: BTreeMap<String, Directive>,
-    /// The last answers of remote sources.
     last_answers: Arc<Mutex<LastAnswers>>,
 }
 

@@ -221,7 +221,6 @@ pub(super) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// A stream whose use is noted.
 pub(super) struct Noted<S> {
     stream: S,
     activity: Arc<Activity>,

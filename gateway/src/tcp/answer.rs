@@ -38,7 +38,6 @@ impl Guest {
     }
 }
 
-/// The answer to a request.
 pub(super) struct Answer {
     /// Status and fields.
     pub(super) head: hyper::Response<()>,

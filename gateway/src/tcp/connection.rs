@@ -58,7 +58,6 @@ pub(super) async fn serve(
     guest.options.observers.notice(&Event::Closed { by, code: "none" });
 }
 
-/// A connection in TLS.
 type Secure = SslStream<Gathering<Noted<Socket>>>;
 
 /// How a client begins.

@@ -122,7 +122,6 @@ pub(crate) enum Phase {
 pub(crate) struct News(watch::Receiver<Phase>);
 
 impl News {
-    /// Ends when the server has reached this phase.
     pub(super) async fn reached(&mut self, phase: Phase) {
         // The sender lives as long as the thread.
         self.0.wait_for(|it| *it >= phase).await.ok();

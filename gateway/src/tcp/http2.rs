@@ -165,7 +165,6 @@ fn builder(options: &Options) -> Builder {
 /// The largest window (RFC 9113, 6.9.1).
 const MOST_WINDOW: u32 = (1 << 31) - 1;
 
-/// How a response ended.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     /// The connection has all of it, or will not get it.

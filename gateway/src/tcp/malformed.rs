@@ -32,7 +32,6 @@ pub(super) struct Answering<S> {
     answer: Vec<u8>,
 }
 
-/// The head of a frame.
 #[derive(Clone, Copy)]
 struct Frame {
     kind: u8,

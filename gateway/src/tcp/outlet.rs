@@ -59,7 +59,6 @@ fn is_writable(socket: &TcpStream) -> io::Result<()> {
     }
 }
 
-/// The socket as a stream.
 pub(super) struct Socket {
     half: OwnedReadHalf,
     outlet: Arc<Outlet>,

@@ -61,7 +61,6 @@ fn wrong_status(fields: &HeaderMap, protocol: Protocol) -> Option<u16> {
     }
 }
 
-/// Whether a head is rejected for its number of fields.
 pub(super) fn has_too_many_fields(fields: &HeaderMap) -> bool {
     fields.len() > HEAD_FIELDS
 }

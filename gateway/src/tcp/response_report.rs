@@ -48,7 +48,6 @@ impl ResponseReport {
         self.length = length.and_then(|it| it.parse().ok());
     }
 
-    /// The response opens a tunnel.
     pub(super) fn opened(&mut self) {
         self.is_tunnel = true;
         self.observers.notice(&Event::TunnelOpened);

@@ -12,9 +12,7 @@ use tokio::time::sleep_until;
 
 /// The source of a response's bytes.
 pub(super) enum Source {
-    /// The site has them.
     Site(Box<OfSite>),
-    /// A backend brings them.
     Backend(Box<OfBackend>),
 }
 

@@ -20,13 +20,11 @@ struct Thread {
 }
 
 impl Threads {
-    /// A thread for each of the runtimes.
     pub(super) fn of<'a>(runtimes: impl Iterator<Item = &'a Runtime>) -> Self {
         let threads = runtimes.map(|it| Thread { runtime: it.handle().clone(), open: 0.into() });
         Self(threads.map(Arc::new).collect())
     }
 
-    /// Connections on all threads.
     pub(super) fn open(&self) -> usize {
         self.0.iter().map(|it| it.open.load(Ordering::SeqCst)).sum()
     }
@@ -59,12 +57,10 @@ impl Drop for Open {
     }
 }
 
-/// The runtime of a thread.
 pub(super) fn runtime() -> io::Result<Runtime> {
     RuntimeBuilder::new_current_thread().event_interval(TURN_TASKS).enable_all().build()
 }
 
-/// Starts a thread.
 pub(super) fn start(work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     Builder::new().name("tcp".to_owned()).spawn(work)
 }

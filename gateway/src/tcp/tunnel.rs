@@ -66,7 +66,6 @@ impl Entrance {
         Some((Self { switched, accept, stream }, inbound))
     }
 
-    /// The head that opens the tunnel, and the tunnel.
     pub(super) fn open(self, answer: Answer) -> (Response<()>, Tunnel) {
         let Answer { mut head, source, mut report, .. } = answer;
         *head.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

@@ -30,7 +30,6 @@ pub(super) struct Room {
 }
 
 impl Waiting {
-    /// For the connection of this account.
     pub(super) fn new(account: Account) -> Self {
         Self {
             account,

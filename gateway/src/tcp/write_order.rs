@@ -23,7 +23,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-/// The order of one connection.
 pub(super) struct WriteOrder {
     options: Arc<Options>,
     state: Mutex<State>,
@@ -118,7 +117,6 @@ impl WriteOrder {
         Arc::new(Self { options: Arc::clone(options), state: Mutex::new(state) })
     }
 
-    /// The client has sent a signal about order.
     pub(super) fn signalled(&self, signal: Signal) {
         self.state.lock().signalled(signal);
     }
@@ -321,7 +319,6 @@ impl Writer {
         poll_fn(|context| self.order.state.lock().turn(self.stream, wanted_bytes, context)).await
     }
 
-    /// It has written.
     pub(super) fn wrote(&self, bytes: usize, ends: bool) {
         self.order.state.lock().wrote(self.stream, bytes, ends, self.order.options.downloads);
     }

@@ -64,7 +64,6 @@ impl Carrier {
         Arc::new(Self { address, connections, limits, unended, slow, troubles })
     }
 
-    /// Carries out an exchange, or ends it.
     pub(super) async fn carry(self: Arc<Self>, backend_request: BackendRequest, mut place: Place) {
         let BackendRequest { request, exchange } = &backend_request;
         let end = tokio::select! {

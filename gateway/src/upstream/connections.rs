@@ -49,7 +49,6 @@ pub enum StartError {
     Thread(#[from] std::io::Error),
 }
 
-/// The connections to one backend.
 pub(super) struct Connections {
     address: Address,
     tls: Option<SslConnector>,
@@ -77,7 +76,6 @@ pub(super) enum Connection {
     Http2(Http2),
 }
 
-/// The body of a response.
 pub(super) enum Body {
     Http1(Incoming),
     Http2(http2::Body),
@@ -166,7 +164,6 @@ impl Connections {
         .await
     }
 
-    /// A new connection.
     pub(super) async fn open(&self) -> Result<Connection, BackendFailure> {
         self.in_time(self.connect()).await
     }

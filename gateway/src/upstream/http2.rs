@@ -32,7 +32,6 @@ pub(super) struct Http2 {
     alive: Weak<()>,
 }
 
-/// The body of a response.
 pub(super) struct Body {
     stream: RecvStream,
     /// The length, if the backend states it.

@@ -8,7 +8,6 @@ use std::future::pending;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// The slots of one backend.
 pub(super) struct Slots {
     state: Mutex<State>,
 }

@@ -12,7 +12,6 @@ pub(super) fn references(text: &str, critical: bool) -> References {
     references
 }
 
-/// Adds the references of CSS at `place`.
 pub(super) fn scan(text: &str, critical: bool, place: Place, into: &mut References) {
     let mut sheet = Sheet { critical, place, font: None, into };
     sheet.block(&mut Parser::new(text), 0, false);

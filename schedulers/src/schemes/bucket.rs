@@ -69,7 +69,6 @@ fn byte(resource: &Resource, html: u8) -> u8 {
     priority << 2 | concurrency
 }
 
-/// The byte of a resource with HTML in the normal bucket.
 pub(super) fn normal_byte(resource: &Resource) -> u8 {
     byte(resource, NORMAL)
 }

@@ -19,7 +19,6 @@ pub struct Declared {
     groups: Vec<Group>,
     /// The last one matches any resource.
     rules: Vec<Rule>,
-    /// The form in which clients signal it.
     language: Language,
     /// Whether all children of the root have one clock ([`Tree::keep_common_time`]).
     common_time: bool,
@@ -213,7 +212,6 @@ impl Declared {
         }
     }
 
-    /// The index of the first matching rule.
     fn rule(&self, resource: &Resource) -> usize {
         self.rules.iter().position(|it| it.holds(resource)).unwrap_or(self.rules.len() - 1)
     }

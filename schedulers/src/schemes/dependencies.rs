@@ -35,7 +35,6 @@ impl Named {
         self.idle.insert(stream)
     }
 
-    /// A stream is about to leave the tree.
     pub(super) fn closed(&mut self, tree: &Tree, stream: StreamId) {
         let parent = tree.parent(Element::Stream(stream)).unwrap_or(Element::Root);
         if self.closed.insert(stream, parent).is_none() {

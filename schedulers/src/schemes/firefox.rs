@@ -84,7 +84,6 @@ impl Firefox {
     }
 }
 
-/// The group of a resource, and its weight there.
 fn placement(resource: &Resource) -> (Element, u16) {
     if resource.main && resource.kind == Kind::Html && !resource.preload {
         return (URGENT, 255);

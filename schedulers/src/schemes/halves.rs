@@ -67,7 +67,6 @@ where
 
 /// The meaning of one signal for one response.
 pub(super) trait Word: Copy {
-    /// The signal for `stream`.
     fn signal(self, stream: StreamId) -> Signal;
     /// The stream and the word of a signal, unless the signal belongs to another language.
     fn of(signal: Signal) -> Option<(StreamId, Self)>;
@@ -206,7 +205,6 @@ impl<P: FnMut(u64, StreamId, &Resource) -> Place + Send> ServerHalf for Stays<P>
     }
 }
 
-/// Counts requests in order of arrival.
 #[derive(Default)]
 pub(super) struct Arrivals(u64);
 

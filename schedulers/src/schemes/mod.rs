@@ -75,7 +75,6 @@ pub(crate) fn all() -> Vec<Scheme> {
     ]
 }
 
-/// The name at the index of a placeholder's ID.
 fn nth_name(names: &[&str], id: u64) -> Option<String> {
     names.get(usize::try_from(id).ok()?).map(ToString::to_string)
 }

@@ -48,7 +48,6 @@ fn group(resource: &Resource) -> Element {
     }
 }
 
-/// The place of a resource in its group.
 fn place(group: Element, _resource: &Resource, _restore: Restore, arrival: u64) -> Place {
     let place = Place::below(group);
     match group {
@@ -68,7 +67,6 @@ pub(super) struct Groups {
     pub(super) place: fn(Element, &Resource, Restore, u64) -> Place,
 }
 
-/// Both halves of a scheme with such groups.
 pub(super) fn halves(args: &Args, groups: Groups) -> Result<Halves, SchemeError> {
     let high = Foreground::of(args)?;
     let restore = high.restore;

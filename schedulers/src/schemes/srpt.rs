@@ -28,7 +28,6 @@ pub(super) fn scheme() -> Scheme {
 #[derive(Default)]
 struct Shortest {
     arrivals: Arrivals,
-    /// Bytes left.
     left: BTreeMap<StreamId, u64>,
 }
 

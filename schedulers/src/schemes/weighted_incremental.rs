@@ -45,9 +45,7 @@ const URGENCIES: usize = 8;
 struct Weighted {
     alpha: f64,
     rho: f64,
-    /// The urgency of each response.
     urgencies: BTreeMap<StreamId, u8>,
-    /// Responses of each urgency.
     counts: [u32; URGENCIES],
 }
 

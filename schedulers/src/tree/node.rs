@@ -33,7 +33,6 @@ pub(super) struct Node {
     pub(super) busy: BTreeSet<Rank>,
     /// The present of all its children, if each starts at the present of the last sender.
     pub(super) common_now: Option<u128>,
-    /// Its chain.
     pub(super) chain: usize,
     /// Its position in the chain: its parent's plus one.
     pub(super) position: i64,
@@ -74,7 +73,6 @@ impl Node {
     }
 }
 
-/// The virtual time of `bytes` at `weight`.
 pub(super) fn duration(bytes: u64, weight: u16) -> u128 {
     u128::from(bytes) * BYTE_AT_WEIGHT_ONE / u128::from(weight)
 }

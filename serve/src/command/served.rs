@@ -35,7 +35,6 @@ pub(super) struct Served {
     pub(super) load_balancer: Option<LoadBalancer>,
     pub(super) proxies: Proxies,
     pub(super) limits: ConfigLimits,
-    /// Whether clients may open WebSockets.
     pub(super) websockets: bool,
     /// Whether it imitates sites of other hosts than the certificate's.
     pub(super) is_page: bool,

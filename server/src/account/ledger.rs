@@ -5,8 +5,9 @@ use super::{Budget, Charge, Limit, Scope};
 use crate::Limits;
 use crate::client::Client;
 use crate::limits::{HELD_COPIES, HELD_FIELD_BYTES, REMEMBERED_CLIENTS};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The balance of each row, for each client's connections together and for all clients.
@@ -43,7 +44,7 @@ impl Ledger {
     }
 
     fn entries(&self, charge: Charge) -> MutexGuard<'_, Entries> {
-        self.0[charge as usize].lock().unwrap_or_else(PoisonError::into_inner)
+        self.0[charge as usize].lock()
     }
 }
 
@@ -103,7 +104,7 @@ impl Account {
         Self { ledger: Arc::clone(ledger), client, own: Arc::default() }
     }
 
-    /// Subtracts `count` from what is left of a rate. Returns `false` if less was left.
+    /// [`Budget::spend`] of a rate.
     pub fn spend(&self, charge: Charge, count: u64, limits: &Limits, now: Instant) -> bool {
         self.budget(charge, limits, now, |it| it.spend(count, now))
     }
@@ -113,8 +114,7 @@ impl Account {
         self.budget(charge, limits, now, |it| !it.has(count, now))
     }
 
-    /// Subtracts `count`, even if less is left. Returns how long it takes to make up for that; `None` if this is longer than
-    /// `within`, and then nothing is subtracted.
+    /// [`Budget::borrow`] of a rate.
     pub fn borrow(
         &self,
         charge: Charge,
@@ -136,7 +136,9 @@ impl Account {
         let payer = match charge.row().scope {
             Scope::Client => self.client,
             Scope::Process => Client::at(None),
-            Scope::Connection | Scope::Request => return take(self.own().budget(charge, limits)),
+            Scope::Connection | Scope::Request => {
+                return take(self.own.lock().budget(charge, limits));
+            }
         };
         take(self.ledger.entries(charge).budget(payer, charge.budget(limits), now))
     }
@@ -145,7 +147,7 @@ impl Account {
     /// its client's part.
     pub fn hold(&self, charge: Charge, bytes: usize) -> Option<Share> {
         let Limit::Memory { all_bytes, sure_bytes } = charge.row().limit else { return None };
-        let is_sure = self.own().hold(charge, bytes, sure_bytes);
+        let is_sure = self.own.lock().hold(charge, bytes, sure_bytes);
         let is_held = is_sure || self.ledger.entries(charge).hold(self.client, bytes, all_bytes);
         is_held.then(|| Share { of: self.clone(), charge, bytes, is_sure })
     }
@@ -154,10 +156,6 @@ impl Account {
     pub fn hold_head(&self, fields: impl Iterator<Item = usize>) -> Option<Held> {
         let bytes = fields.map(|it| HELD_FIELD_BYTES + HELD_COPIES * it).sum();
         Some(Held { share: Some(Arc::new(self.hold(Charge::DecodedHeads, bytes)?)) })
-    }
-
-    fn own(&self) -> MutexGuard<'_, Own> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -209,7 +207,7 @@ impl Share {
 impl Drop for Share {
     fn drop(&mut self) {
         if self.is_sure {
-            self.of.own().give_back(self.charge, self.bytes);
+            self.of.own.lock().give_back(self.charge, self.bytes);
         } else {
             self.of.ledger.entries(self.charge).give_back(self.of.client, self.bytes);
         }

@@ -112,7 +112,6 @@ fn timeouts_of(connection: &Connection, path: Path) -> usize {
     stats.map_or(0, |it| it.total_pto_count)
 }
 
-/// The transport's knowledge of this name.
 pub(super) fn standing(connection: &Connection, path: Path) -> Standing {
     let stats = connection.quic.path_stats().find(|it| addresses(it) == path);
     // The transport does not export the type.

@@ -117,7 +117,6 @@ struct Group {
     next_slot: u64,
 }
 
-/// The state of a member in its group.
 #[derive(Default)]
 struct Standing {
     /// The connection, as the router numbers it.

@@ -67,7 +67,6 @@ impl Migrations {
         self.moving.keys().copied().collect()
     }
 
-    /// When to call [`Self::on_timeout`].
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         let responses = self.moving.values().filter_map(|it| it.sending.next_timeout());
         let frames = self.members.values().filter_map(|it| it.overtaking.next_timeout());
@@ -85,7 +84,6 @@ impl Migrations {
     }
 }
 
-/// The work of one moment.
 struct Turn<'a> {
     state: &'a mut Migrations,
     all: &'a mut dyn Connections,

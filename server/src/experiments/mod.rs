@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The experiments of one server.
 struct Experiments {
     groups: Arc<Groups>,
     migrations: Option<Migrations>,

@@ -19,7 +19,6 @@ const LEAST_VISITS: u64 = 5;
 /// The boundary is narrowest for differences of about this many standard deviations of a visit.
 const EXPECTED_EFFECT: f64 = 0.5;
 
-/// Sums over visits.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Sums {
     pub(super) visits: u64,
@@ -91,7 +90,6 @@ impl Evidence {
         self.0.iter().flatten().map(|it| it.visits).sum()
     }
 
-    /// All visits of an order.
     pub(super) fn total(&self, order: usize) -> Sums {
         let add = |one: Sums, other: &Sums| Sums {
             visits: one.visits + other.visits,

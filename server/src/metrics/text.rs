@@ -29,7 +29,6 @@ impl Text {
         self.line("", labels, value);
     }
 
-    /// A whole metric with one value.
     pub(super) fn counter(&mut self, name: &'static str, help: &str, value: u64) {
         self.head(name, "counter", help);
         self.value("", value);

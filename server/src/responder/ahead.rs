@@ -39,7 +39,6 @@ impl Responder {
         }
     }
 
-    /// Sends an interim response on `stream`.
     pub(super) fn send_interim(&mut self, stream: StreamId, fields: &[Header]) {
         if let Ok(interim) = self.sender.connection.encode_headers(stream, fields) {
             self.sender.extend(stream, &interim);

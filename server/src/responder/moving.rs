@@ -10,7 +10,6 @@ use migration::{Candidate, MIGRATE, Migrate, Name, Offer, PAYLOAD_BYTES_MAX, Sec
 use schedulers::{Priority, Resource, Signal};
 use std::time::Instant;
 
-/// A response that could move.
 pub(crate) struct Movable {
     pub(crate) stream: StreamId,
     pub(crate) subject: Subject,
@@ -26,7 +25,6 @@ pub(super) fn offer(session: &mut Session, options: &Options) -> Option<Box<News
 }
 
 impl Responder {
-    /// Events since the last call.
     pub(crate) fn take_news(&mut self) -> News {
         self.news.as_deref_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -58,7 +56,6 @@ impl Responder {
         }
     }
 
-    /// The responses in progress that can move.
     pub(crate) fn movable(&self) -> Vec<Movable> {
         self.sender.streams.under_way().filter_map(|it| self.movable_on(it)).collect()
     }
@@ -133,7 +130,6 @@ impl Responder {
     }
 }
 
-/// Type and ID.
 fn push_header_bytes(push: PushId) -> u64 {
     Session::push_stream_header(push).len() as u64
 }

@@ -120,7 +120,6 @@ impl Responder {
         self.obey(signal);
     }
 
-    /// The operator's directive for the response on `stream`.
     pub(super) fn directive(&self, stream: StreamId) -> Option<Priority> {
         self.sender.streams.get(stream).and_then(|it| it.directive)
     }

@@ -19,7 +19,6 @@ pub(super) struct Visits {
     load: Option<Load>,
 }
 
-/// The load of a page.
 #[derive(Debug)]
 struct Load {
     page: String,

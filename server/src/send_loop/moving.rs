@@ -42,7 +42,6 @@ impl SendLoop {
         matches!(self.decided, Some(Next::Poke(None) | Next::Idle))
     }
 
-    /// Whether packets wait in a queue of the path.
     pub(crate) fn path_has_queue(&self) -> bool {
         window::path_has_queue(&self.connection.quic)
     }

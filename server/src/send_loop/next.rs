@@ -12,7 +12,6 @@ pub(super) struct Facts {
     pub(super) paced: Paced,
     /// Bytes are before the transport.
     pub(super) is_staged: bool,
-    /// The room for them.
     pub(super) room: Room,
     /// A pause limits the window further than the transport does.
     pub(super) restarts: bool,

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 /// before a later one. Otherwise a fast link would be idle between two packets.
 const TIMER_STEP: Duration = Duration::from_millis(1);
 
-/// The pacer of one connection.
 #[derive(Debug)]
 pub(super) enum Pacing {
     /// A fixed pace alone determines the times; other pacing would shift packets off the ticks.
@@ -33,7 +32,6 @@ impl Pacing {
         }
     }
 
-    /// Whether only the transport paces.
     pub(super) fn is_transports(&self) -> bool {
         matches!(self, Self::Transport)
     }
@@ -68,7 +66,6 @@ impl Pacing {
         release.checked_sub(TIMER_STEP).unwrap_or(release)
     }
 
-    /// The ticks of a fixed pace.
     pub(super) fn ticks(&self) -> Option<&Ticks> {
         if let Self::Fixed(ticks) = self { Some(ticks) } else { None }
     }

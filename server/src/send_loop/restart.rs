@@ -5,7 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-/// The bookkeeping of one connection.
 #[derive(Debug)]
 pub(super) struct Restart {
     initial_bytes: u64,

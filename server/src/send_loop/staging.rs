@@ -33,7 +33,6 @@ impl Passage {
         }
     }
 
-    /// Whether nothing waits in it.
     pub(super) fn is_empty(&self) -> bool {
         self.buffer.bytes() == 0
     }

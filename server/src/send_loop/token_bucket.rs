@@ -11,7 +11,6 @@ const RATE: f64 = 1.25;
 /// The largest burst, in packets (RFC 9002, 7.2).
 const BURST_PACKETS: usize = 10;
 
-/// The bucket of one connection.
 #[derive(Debug)]
 pub(crate) struct TokenBucket {
     /// Bytes that may be sent at once. Below zero after an event loop sent ahead of time.
@@ -45,7 +44,6 @@ impl TokenBucket {
         now + wait.unwrap_or(rtt)
     }
 
-    /// A packet of `packet_bytes` was sent.
     pub(crate) fn sent(&mut self, packet_bytes: usize) {
         self.bytes -= packet_bytes as f64;
     }

@@ -49,7 +49,6 @@ pub(crate) struct Staged {
     fate: Fate,
 }
 
-/// The fate of staged bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// No datagram has gone since.

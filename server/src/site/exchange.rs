@@ -273,7 +273,6 @@ pub struct Later {
     maker: Maker,
 }
 
-/// The maker of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Maker {
     Backend,

@@ -51,7 +51,6 @@ impl Streams {
         self.iter().find(is_document).map(|(stream, _)| stream)
     }
 
-    /// Whether a gate holds the response on `stream` back.
     pub(super) fn is_gated(&self, stream: StreamId) -> bool {
         let Some(record) = self.all.get(&stream) else { return false };
         if record.gated.as_ref().is_some_and(|it| !it.before.is_empty()) {

@@ -29,7 +29,6 @@ impl Streams {
         Some(rest)
     }
 
-    /// Streams of responses that have moved away.
     pub(crate) fn open_ended(&self) -> usize {
         self.moving.open_ended.len()
     }

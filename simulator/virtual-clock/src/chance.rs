@@ -12,7 +12,6 @@ thread_local! {
     static STATE: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Sets the seed of this thread's random bytes in virtual time.
 pub(crate) fn set_seed(seed: u64) {
     STATE.set(seed);
 }

@@ -27,7 +27,6 @@ struct State {
 const TICK: Duration = Duration::from_millis(10);
 
 impl Backend {
-    /// Listens at this address.
     pub(super) fn start(address: SocketAddr) -> Result<Self, StressError> {
         let listener = bound(address).map_err(|cause| StressError::Backend { address, cause })?;
         let state = Arc::<State>::default();

@@ -20,7 +20,6 @@ pub(super) struct Crowd<'a> {
     poll: Poll,
     pub(super) members: Vec<Member>,
     pub(super) codes: BTreeMap<u64, usize>,
-    /// The loss of its datagrams.
     pub(super) loss: Loss,
     /// Addresses that never answer.
     spoofers: Vec<Spoofer>,

@@ -71,7 +71,6 @@ pub(super) fn client(target: &Target, protocol: &[u8]) -> Result<Ssl, ErrorStack
     Ok(tls)
 }
 
-/// Whether the server answers over TCP.
 pub(super) fn answers(target: &Target) -> Result<bool, StressError> {
     match TcpStream::connect_timeout(&target.address, PATIENCE) {
         Ok(_) => Ok(true),

@@ -36,7 +36,6 @@ impl Script for RapidReset {
     }
 }
 
-/// Frames on the control stream.
 pub(crate) struct ControlFrames {
     frame: Vec<u8>,
 }

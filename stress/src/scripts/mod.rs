@@ -14,7 +14,6 @@ use std::time::Duration;
 
 /// One attack. Each method is called repeatedly while it runs.
 pub(crate) trait Script {
-    /// How many connections it has.
     fn connections(&self) -> usize {
         5
     }

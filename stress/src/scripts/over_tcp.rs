@@ -14,7 +14,6 @@ pub(crate) struct Asked<'a> {
 /// Makes a connection of an attack, which is replaced when the server has closed it.
 pub(crate) type MakeScript = fn(Asked<'_>) -> Box<dyn TcpScript>;
 
-/// One connection of an attack over TCP.
 pub(crate) trait TcpScript: Send {
     /// The protocol for TLS negotiation; `None`: without TLS.
     fn protocol(&self) -> Option<&'static [u8]>;
@@ -24,7 +23,6 @@ pub(crate) trait TcpScript: Send {
         true
     }
 
-    /// Whether it reads incoming bytes.
     fn reads(&self) -> bool {
         true
     }
@@ -273,7 +271,6 @@ fn fields(count: usize) -> Vec<u8> {
     b"\x00\x01x\x011".repeat(count)
 }
 
-/// The length of a short text.
 fn short(text: &str) -> u8 {
     debug_assert!(text.len() < 127, "longer ones have another form");
     u8::try_from(text.len()).unwrap_or(0)

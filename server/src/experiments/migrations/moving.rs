@@ -45,7 +45,6 @@ impl Origin {
     }
 }
 
-/// The rest of a response.
 pub(super) struct Rest {
     outgoing: Outgoing,
     origin: Origin,
