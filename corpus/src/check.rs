@@ -149,7 +149,6 @@ fn check_urls(page: &Page, problems: &mut Problems) {
     }
 }
 
-/// One resource and its place in the file.
 struct Here<'a> {
     index: usize,
     resource: &'a PageResource,

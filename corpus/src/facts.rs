@@ -5,7 +5,6 @@ use crate::page::{Page, PageResource, Party, SourceKind};
 use schedulers::Kind;
 use std::collections::BTreeSet;
 
-/// A property that a page has or lacks.
 #[derive(Debug)]
 pub(crate) struct WordFact {
     pub(crate) name: &'static str,
@@ -23,7 +22,6 @@ pub struct NumberFact {
     pub of: fn(&Page) -> f64,
 }
 
-/// A text that a page has.
 #[derive(Debug)]
 pub(crate) struct TextFact {
     pub(crate) name: &'static str,

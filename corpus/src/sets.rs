@@ -6,7 +6,6 @@ use crate::read::PageError;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The sign before the name of a set in an argument.
 const SIGN: char = '@';
 
 /// The pages behind the kept results, one name per line.
@@ -98,7 +97,6 @@ fn names(argument: &str) -> Result<Vec<String>, PageError> {
     }
 }
 
-/// The files of a folder that end in `.json`, by their names.
 fn files_in(folder: &Path) -> Result<Vec<String>, PageError> {
     let place = folder.display().to_string();
     let entries =

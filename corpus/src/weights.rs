@@ -76,7 +76,6 @@ fn rake(weights: &mut [f64], strata: &[Strata], rounds: usize) {
     }
 }
 
-/// The pages of a set by one property.
 #[derive(Debug, Clone)]
 struct Strata {
     /// The stratum of each page.

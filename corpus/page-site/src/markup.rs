@@ -72,7 +72,6 @@ pub(crate) fn body(page: &Page, id: usize) -> Made {
     encoded(&pieces, resource)
 }
 
-/// Text in parts that end at given bytes, if there is room.
 struct Pieces {
     /// The byte at which each part should end, and its text, in order.
     parts: Vec<(u64, String)>,
@@ -112,7 +111,6 @@ impl Pieces {
     }
 }
 
-/// Filler letters, some random and some not, from a seeded xorshift.
 struct Filler {
     state: u64,
     random: u32,
@@ -174,7 +172,6 @@ fn stylesheet(page: &Page, id: usize) -> String {
     text
 }
 
-/// A rule for the element of a resource that a style refers to.
 fn rule(it: &PageResource) -> String {
     let (id, url) = (it.id, &it.url);
     if it.kind == Kind::Font {
@@ -244,7 +241,6 @@ fn element(it: &PageResource) -> Option<String> {
     }
 }
 
-/// A script that requests the resource at an event of the page.
 fn ask_at(event: &str, it: &PageResource) -> String {
     format!("<script>{ASK}addEventListener('{event}',function(){{{}}})</script>", ask(it))
 }

@@ -204,7 +204,6 @@ fn evaluated(tab: &Tab, expression: &str) -> Result<String, Trouble> {
     Ok(value.and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default())
 }
 
-/// Calls a method of the browser's protocol with these parameters, named as in its documentation.
 fn call<M>(tab: &Tab, parameters: Value) -> Result<M::ReturnObject, Trouble>
 where
     M: Method + Debug + Serialize + DeserializeOwned,
@@ -222,7 +221,6 @@ fn set_viewport(tab: &Tab) -> Result<(), Trouble> {
 
 type Streams = Receiver<Option<String>>;
 
-/// Listens to the load event and to the end of the trace.
 fn listen(tab: &Tab) -> Result<(Arc<AtomicBool>, Streams), Trouble> {
     let loaded = Arc::new(AtomicBool::new(false));
     let (sender, streams) = channel();
@@ -266,7 +264,6 @@ fn start_trace(tab: &Tab, categories: &[&str]) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Ends the trace, and returns its events.
 fn end_trace(tab: &Tab, streams: &Streams) -> Result<Vec<Value>, Trouble> {
     tab.call_method(Tracing::End(None))?;
     let stream = streams.recv_timeout(TRACE_MAX)?.ok_or("the trace was lost")?;

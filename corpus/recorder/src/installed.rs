@@ -14,7 +14,6 @@ pub enum Kind {
     Firefox,
 }
 
-/// How a browser is found.
 struct Search {
     name: &'static str,
     /// The variable that names its program.
@@ -108,7 +107,6 @@ impl Kind {
         RecordError::Browser(format!("{path}: {cause}; {remedy}"))
     }
 
-    /// Whether the program with this version text is this browser.
     pub(crate) fn is_named_by(self, version: &str) -> bool {
         version.contains(self.search().answer)
     }

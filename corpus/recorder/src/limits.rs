@@ -25,17 +25,14 @@ pub(crate) const MIRROR_BYTES_MAX: usize = 512 << 20;
 pub(crate) const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
 /// The largest file that is compressed; larger ones are sent unchanged.
 pub(crate) const COMPRESSED_BYTES_MAX: u64 = 16 << 20;
-
 /// The most settings under which a page can be recorded.
 pub const SETTINGS_MAX: usize = 8;
 /// The fewest settings: with fewer, causes and coincidences look the same.
 pub const SETTINGS_MIN: usize = 3;
-
 /// Most prerequisites of a discovery.
 pub(crate) const NEEDS_MAX: usize = 4;
 /// Resources that are tried as the cause of one with an unknown initiator.
 pub(crate) const TRIED_MAX: usize = 60;
-
 /// The largest median and 90th percentile of the errors with which a page may be kept, in
 /// milliseconds.
 pub const ERROR_MAX: Spread = Spread { p50: 50.0, p90: 150.0, max: f64::INFINITY };

@@ -23,7 +23,6 @@ pub struct Observations<'a> {
     pub requests: &'a [Requested],
 }
 
-/// The report of `report.js`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Report {
@@ -78,7 +77,6 @@ pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
     })
 }
 
-/// The trace of the page's own renderer.
 struct Reader<'a> {
     seen: &'a Observations<'a>,
     events: Vec<&'a Value>,
@@ -141,7 +139,6 @@ impl<'a> Reader<'a> {
         self.events.iter().copied().filter(move |it| it["name"] == name)
     }
 
-    /// Each request's last event of this name.
     fn by_request(&self, name: &'static str) -> BTreeMap<&'a str, &'a Value> {
         self.named(name)
             .filter_map(|it| Some((it["args"]["data"]["requestId"].as_str()?, it)))

@@ -31,7 +31,6 @@ pub enum PackageKind {
 }
 
 impl PackageKind {
-    /// Between name and version.
     fn separator(self) -> char {
         if self == Self::Npm { '@' } else { '=' }
     }

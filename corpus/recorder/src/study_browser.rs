@@ -87,7 +87,6 @@ impl Program {
     }
 }
 
-/// The files of a page, with the page's facts about each.
 struct KnownFiles {
     files: RecordedSite,
     page: PageSite,
@@ -195,7 +194,6 @@ fn frame(picture: &Picture) -> FilmFrame {
     FilmFrame { time_ms: *time_ms, completeness: *completeness, jpeg }
 }
 
-/// The browser's observations of the page's resources.
 fn seen(page: &Page, visited: &Visited) -> Result<ObservedLoad, RecordError> {
     let mut by_path: BTreeMap<String, VecDeque<&Fetch>> = BTreeMap::new();
     for fetch in &visited.fetches {

@@ -2,7 +2,6 @@
 
 use schedulers::SplitMix64;
 
-/// Draws the properties of a page.
 #[derive(Debug, Clone)]
 pub(super) struct Draw(SplitMix64);
 
@@ -33,7 +32,6 @@ impl Draw {
     }
 }
 
-/// Rounds a count or size to the nearest whole number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and bounded")]
 pub(super) fn whole(value: f64) -> usize {
     value.max(0.0).round() as usize

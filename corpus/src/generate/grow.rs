@@ -96,7 +96,6 @@ fn chosen(template: &Page, count: usize, draw: &mut Draw) -> Vec<usize> {
     (0..all.len()).filter(|it| stays[*it]).collect()
 }
 
-/// The resources that a resource waits for. The document waits for none.
 fn parents(it: &PageResource) -> impl Iterator<Item = usize> + '_ {
     let of = (it.id != 0).then_some(it.trigger.of);
     of.into_iter().chain(it.trigger.needs.iter().copied())
@@ -158,7 +157,6 @@ fn set_apart(it: &mut PageResource, text_bytes: u64, draw: &mut Draw) {
     }
 }
 
-/// Makes the sizes sum to `bytes`.
 fn resize(resources: &mut [PageResource], bytes: u64) {
     let before: Vec<u64> = resources.iter().map(PageResource::decoded_len).collect();
     let document = resources[0].bytes.clamp(1, bytes / 2);

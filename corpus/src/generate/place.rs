@@ -133,7 +133,6 @@ fn late(id: usize, placed: &[(usize, PageResource)], draw: &mut Draw) -> Trigger
     Trigger { on, of, ..Trigger::default() }
 }
 
-/// The IDs of the resources of a kind at a level.
 fn parents(placed: &[(usize, PageResource)], level: usize, kind: Kind) -> Vec<usize> {
     let found = placed.iter().filter(|(at, it)| *at == level && it.kind == kind);
     found.map(|(_, it)| it.id).collect()

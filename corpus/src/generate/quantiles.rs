@@ -54,7 +54,6 @@ const OBJECT_BYTES: Quantiles = [1e3, 6e3, 18e3, 40e3, 115e3, 250e3, 800e3];
 /// Body bytes of the median page (Web Almanac 2024, October 2024, desktop). No other percentile is published.
 const WEB_BYTES_MEDIAN: f64 = 2_652_000.0;
 
-/// The requests of a web page at this level, 0 to 1.
 pub(super) fn web_requests(level: f64) -> f64 {
     value_at(&WEB_REQUESTS, level)
 }

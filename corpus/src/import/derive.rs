@@ -159,7 +159,6 @@ pub(super) fn set_delays(resources: &mut [PageResource], seen: &[Seen]) {
     }
 }
 
-/// A computed size, rounded to whole bytes.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u64")]
 pub(super) fn rounded(bytes: f64) -> u64 {
     bytes.max(0.0).round() as u64

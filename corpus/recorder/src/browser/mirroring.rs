@@ -27,7 +27,6 @@ pub struct Trust {
     pub http3: bool,
 }
 
-/// The requests of a load so far.
 #[derive(Default)]
 struct Log {
     asked: Vec<Asked>,

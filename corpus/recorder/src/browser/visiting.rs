@@ -39,11 +39,9 @@ pub struct Picture {
     pub jpeg_base64: String,
 }
 
-/// The events so far.
 #[derive(Default)]
 struct Log {
     events: Vec<Value>,
-    /// The requests that are under way.
     open: BTreeSet<String>,
 }
 
@@ -73,7 +71,6 @@ impl Chromium {
 
 /// The category of pictures in a trace.
 const PICTURES: &str = "disabled-by-default-devtools.screenshot";
-/// The script that computes how much of the last picture each one shows.
 const PROGRESS: &str = include_str!("progress.js");
 
 fn pictures(trace: &[Value]) -> Vec<Picture> {

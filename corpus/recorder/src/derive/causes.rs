@@ -51,7 +51,6 @@ pub(crate) struct Search<'a> {
     pub(crate) first: &'a Capture,
 }
 
-/// A hypothesis and its cost.
 #[derive(Debug, Clone)]
 struct Fit {
     needs: Vec<usize>,
@@ -240,7 +239,6 @@ impl Search<'_> {
     }
 }
 
-/// The delay that fits best, and its mean error.
 fn judge(discovered: &[f64], met: &[f64]) -> (f64, f64) {
     let rests: Vec<f64> = discovered.iter().zip(met).map(|(a, b)| a - b).collect();
     let delay_ms = median(&rests).unwrap_or(0.0).max(0.0);

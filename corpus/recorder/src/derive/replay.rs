@@ -71,7 +71,6 @@ pub(crate) struct Moments {
     pub(crate) applied_ms: Vec<Option<f64>>,
     /// By resource: complete.
     complete_ms: Vec<Option<f64>>,
-    /// The times of the events with a probe.
     probed_ms: Vec<(Event, usize, Option<f64>)>,
     dom_ready_ms: Option<f64>,
     load_ms: Option<f64>,

@@ -113,7 +113,6 @@ impl Reader<'_> {
     }
 }
 
-/// The URL in the page of a key.
 pub(crate) fn url(key: &Key) -> String {
     let path: String =
         key.path.chars().map(|it| if it.is_ascii_graphic() { it } else { '_' }).collect();

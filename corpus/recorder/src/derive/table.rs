@@ -13,7 +13,6 @@ pub(crate) struct Key {
     pub(crate) number: usize,
 }
 
-/// When a resource was discovered and when it had arrived, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Times {
     pub(crate) discovered_ms: f64,

@@ -4,11 +4,9 @@ use captures::{Fetch, text};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How far a load has come.
 #[derive(Default)]
 pub(super) struct Progress {
     has_loaded: bool,
-    /// The requests that are under way.
     open: BTreeSet<String>,
 }
 
@@ -27,7 +25,6 @@ impl Progress {
         }
     }
 
-    /// Whether the load event has fired and nothing is in progress.
     pub(super) fn is_idle(&self) -> bool {
         self.has_loaded && self.open.is_empty()
     }
@@ -57,7 +54,6 @@ pub(super) fn fetches(events: &[Value]) -> Vec<Fetch> {
     fetches
 }
 
-/// Adds the facts of an event to its request.
 fn tell(fetch: &mut Fetch, event: &Value) {
     let timings = &event["params"]["request"]["timings"];
     if let Some(requested_ms) = moment_ms(timings, "requestTime") {

@@ -19,7 +19,6 @@ const EVENTS: [&str; 4] = [
 
 pub(super) struct Session {
     socket: WebSocket<TcpStream>,
-    /// The number of the next command.
     next: u64,
     events: Vec<Value>,
 }

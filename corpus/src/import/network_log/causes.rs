@@ -137,7 +137,6 @@ impl Causes<'_> {
         guessed.or_else(|| self.of_parser(of, id)).unwrap_or_else(|| self.after_all(id))
     }
 
-    /// The latest resource of a kind that had arrived when `id` was requested.
     fn latest_of(&self, kind: Kind, id: usize) -> Option<usize> {
         let asked_ms = self.requests[id].requested_ms;
         let of_kind = (0..id).filter(|&it| self.kinds[it] == kind);
@@ -166,7 +165,6 @@ impl Causes<'_> {
         delay_ms(self.arrived_ms(of), self.requests[id].requested_ms)
     }
 
-    /// The request that arrived last.
     fn latest(&self, ids: impl Iterator<Item = usize>) -> Option<usize> {
         ids.max_by(|&a, &b| self.arrived_ms(a).total_cmp(&self.arrived_ms(b)))
     }

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 /// Characters of an address that a note shows.
 const NAMED: usize = 10;
-/// Characters of an address that a note shows.
 const SHOWN: usize = 200;
 
 /// Removes from `fetches` the entries that no page can hold, and lists them in `notes`. The document is at `url` and was requested

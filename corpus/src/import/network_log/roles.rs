@@ -8,7 +8,6 @@ use schedulers::Kind;
 /// packages, this bound best predicts which ones cover 5 % of it (it finds 7 of 10, and 12 smaller ones).
 const HERO_BYTES_MIN: u64 = 20_000;
 
-/// Notes on how roles were found.
 pub(super) fn notes(requests: &[Fetch]) -> Vec<String> {
     let roles = if has_priorities(requests) {
         "roles: a stylesheet of high priority blocks rendering, as does what it imports; of the \

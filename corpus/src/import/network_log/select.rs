@@ -106,7 +106,6 @@ fn is_request(it: &Fetch) -> bool {
         && it.requested_ms.is_finite()
 }
 
-/// Whether it is neither a failure nor a redirect, and its status allows content.
 fn is_answer(status: u16) -> bool {
     matches!(status, 200..=299 | 304 | 400..=599) && !matches!(status, 204 | 205)
 }
