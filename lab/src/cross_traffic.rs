@@ -100,7 +100,6 @@ pub(crate) struct WebFlows {
     at_us: f64,
 }
 
-/// The exponent of sizes.
 const EXPONENT: f64 = 1.1;
 
 /// The smallest download.
@@ -142,7 +141,6 @@ impl Iterator for WebFlows {
     }
 }
 
-/// The mean of the sizes.
 fn mean_bytes() -> f64 {
     let ratio = BYTES_MIN / BYTES_MAX;
     let scale = EXPONENT / (EXPONENT - 1.0) / (1.0 - ratio.powf(EXPONENT));

@@ -38,7 +38,6 @@ pub const SERVERS: [Server; 6] = [
     Server { name: "fastly", template: include_str!("../templates/export/fastly.txt") },
 ];
 
-/// The common part.
 const BASE: &str = include_str!("../templates/export/base.txt");
 
 impl FromStr for Server {

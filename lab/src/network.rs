@@ -98,7 +98,6 @@ impl Network {
         BUILT_IN.map(|(name, _)| name)
     }
 
-    /// Whether arrival times are random.
     pub(crate) fn is_jittered(&self) -> bool {
         self.down.jitter.is_some() || self.up.jitter.is_some()
     }

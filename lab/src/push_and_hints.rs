@@ -128,7 +128,6 @@ impl PushAndHints {
     }
 }
 
-/// The resources that are announced in this way.
 fn announced(page: &Page, how: Announced) -> impl Iterator<Item = &PageResource> {
     page.resources.iter().filter(move |it| it.announced == Some(how))
 }

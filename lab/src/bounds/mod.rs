@@ -61,7 +61,6 @@ impl Default for Effort {
     }
 }
 
-/// The best or the worst end of all orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Best,

@@ -25,7 +25,6 @@ const DOUBTFUL_SHARE: f64 = 0.5;
 /// The place of raised resources: after stylesheets and fonts, which are not incremental, and before scripts.
 const RAISED: BrowserPriority = BrowserPriority { urgency: 0, incremental: true };
 
-/// Where a resource waits.
 const LAST: BrowserPriority = BrowserPriority { urgency: URGENCY_MAX, incremental: false };
 
 /// How many times as late as in the usual order a visible image may be.
@@ -85,7 +84,6 @@ pub fn priorities(
     Some(Found { doubtful: search.doubtful, priorities })
 }
 
-/// A recording on a network.
 struct Played {
     task: Task,
     /// The logarithm of its cost in the usual order.
@@ -132,7 +130,6 @@ impl Outcome {
         self.costs.iter().sum::<f64>() / self.costs.len() as f64
     }
 
-    /// Whether it is better than another in every recording.
     fn is_better_everywhere(&self, than: &Self) -> bool {
         self.costs.iter().zip(&than.costs).all(|(one, other)| one < other)
     }

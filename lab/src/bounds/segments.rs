@@ -32,7 +32,6 @@ pub(super) fn ends(task: &Task, side: Side) -> Vec<Vec<u64>> {
     ends
 }
 
-/// Numbers for the segments of all responses.
 pub(super) struct Segments {
     ends: Vec<Vec<u64>>,
     first: Vec<usize>,

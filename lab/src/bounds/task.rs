@@ -9,7 +9,6 @@ use corpus::page::{Event, PageResource};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A page on a network.
 pub(super) struct Task {
     pub(super) page: Arc<Page>,
     pub(super) clock: Clock,

@@ -134,7 +134,6 @@ impl ByHand {
     }
 }
 
-/// The `Link` values that preload these resources.
 fn links(page: &Page, ids: &BTreeSet<usize>) -> Vec<String> {
     let graph = Graph::of_page(page);
     let nodes = ids.iter().filter_map(|id| graph.find(page.host(*id), &page.resources[*id].url));

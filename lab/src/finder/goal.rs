@@ -28,7 +28,6 @@ impl PartialEq for Part {
     }
 }
 
-/// The name of the default.
 const SEEN: &str = "seen";
 
 /// The metrics that `seen` weights like the `ByteIndex` above the fold: moments that a visitor notices.

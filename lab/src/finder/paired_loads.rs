@@ -31,9 +31,7 @@ pub(super) struct Case {
     pub(super) moved: Vec<Moved>,
     /// The leader's visible effects.
     pub(super) noticed: Noticed,
-    /// The scheme of the present order.
     pub(super) present_scheme: &'static str,
-    /// Loads that did not finish.
     pub(super) unfinished: usize,
     present: Vec<RunRecord>,
     others: Vec<RunRecord>,
@@ -254,7 +252,6 @@ impl Pair {
         })
     }
 
-    /// The change's visible effects.
     pub(super) fn noticed(&self, page: &Page) -> Noticed {
         let [present, changed] = self.judging();
         Noticed::of(page, &present, &changed)

@@ -42,7 +42,6 @@ impl Question {
     }
 }
 
-/// Whether two recordings have the same resources in the same places.
 fn is_like(one: &Page, other: &Page) -> bool {
     let urls = one.resources.iter().map(|it| &it.url);
     one.name == other.name && urls.eq(other.resources.iter().map(|it| &it.url))

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Regrets(Vec<(String, f64)>);
 
-/// The order with the lowest worst regret.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LeastWorst {
     pub(super) scheme: String,
@@ -32,12 +31,10 @@ impl Regrets {
         Self(regrets)
     }
 
-    /// The regret of an order.
     pub(super) fn get(&self, scheme: &str) -> Option<f64> {
         self.0.iter().find(|it| it.0 == scheme).map(|it| it.1)
     }
 
-    /// Keeps only the orders with these names.
     pub(super) fn retain(&mut self, stays: impl Fn(&str) -> bool) {
         self.0.retain(|it| stays(&it.0));
     }

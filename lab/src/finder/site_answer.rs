@@ -70,7 +70,6 @@ impl SiteAnswer {
 
 type OnNetwork<'a> = (&'a ByResource, &'a Gain);
 
-/// Where a visitor gains most.
 fn best<'a>(gains: impl Iterator<Item = OnNetwork<'a>>) -> Option<OnNetwork<'a>> {
     gains.max_by(|one, other| one.1.ratio().total_cmp(&other.1.ratio()))
 }

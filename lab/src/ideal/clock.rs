@@ -6,7 +6,6 @@ use crate::network::{Network, PACKET_BYTES, rounded};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     pub(crate) tick_us: f64,
-    /// Bytes per slot.
     pub(crate) packet_bytes: u64,
     pub(crate) up_us: u64,
     pub(crate) down_us: u64,
@@ -23,12 +22,10 @@ impl Clock {
         }
     }
 
-    /// When a slot begins.
     pub(crate) fn time_us(self, slot: u64) -> u64 {
         rounded(slot as f64 * self.tick_us)
     }
 
-    /// When the packet of a slot arrives.
     pub(crate) fn arrival_us(self, slot: u64) -> u64 {
         self.time_us(slot + 1) + self.down_us
     }

@@ -47,7 +47,6 @@ impl WayDown {
         }
     }
 
-    /// When the next packet arrives.
     pub(super) fn next_us(&self) -> Option<u64> {
         match self {
             Self::InOrder(frames) => frames.front().map(|it| it.time_us),

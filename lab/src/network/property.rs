@@ -40,7 +40,6 @@ pub struct Amount {
 /// SI units, the largest first. Units of rates are the usual ones.
 const UNITS: [(char, f64); 3] = [('G', 1e9), ('M', 1e6), ('k', 1e3)];
 
-/// The number of millionths in one.
 const MILLIONTHS: u64 = 1_000_000;
 
 /// Larger than any property of a link: ten times the fastest rate.
@@ -148,7 +147,6 @@ impl Network {
         Ok(Self { down, up, ..self.clone() })
     }
 
-    /// The downlink's share of the round trip.
     fn down_share(&self) -> f64 {
         let round_trip_ms = self.round_trip_ms();
         if round_trip_ms > 0.0 { self.down.delay_ms / round_trip_ms } else { 0.5 }

@@ -23,19 +23,16 @@ impl Links {
         Self { start: now(), down, up }
     }
 
-    /// Sends a datagram.
     pub(super) fn offer(&mut self, way: Way, datagram: Vec<u8>) {
         let now_ns = self.now_ns();
         self.link(way).offer(now_ns, datagram);
     }
 
-    /// The next datagram that has arrived.
     pub(super) fn arrival(&mut self, way: Way) -> Option<Vec<u8>> {
         let now_ns = self.now_ns();
         self.link(way).arrival(now_ns)
     }
 
-    /// When the next datagram arrives.
     pub(super) fn next(&self) -> Option<Instant> {
         let next_ns = [self.down.next_ns(), self.up.next_ns()].into_iter().flatten().min()?;
         Some(self.start + Duration::from_nanos(next_ns))

@@ -64,7 +64,6 @@ fn decided_slot(moment: &Moment) -> u64 {
     if moment.what.is_before_packet() { moment.slot } else { moment.slot + 1 }
 }
 
-/// The change, and its element.
 fn change(what: What) -> (TreeChange, Element) {
     let (change, stream) = match what {
         What::Opened(id) => (TreeChange::Opened, id),

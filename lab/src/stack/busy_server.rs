@@ -14,7 +14,6 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Bits of a full packet.
 const PACKET_BITS: f64 = 12_000.0;
 
 /// The random stream of this server, apart from the links' and the flows'.

@@ -126,7 +126,6 @@ impl Others {
         Self { flows, next, downloads: Vec::new(), begun: 0, config, lead }
     }
 
-    /// Whether there is no cross traffic.
     fn is_nobody(&self) -> bool {
         self.next.is_none() && self.downloads.is_empty()
     }

@@ -7,7 +7,6 @@ use std::io::{self, Write};
 /// save memory.
 pub(super) struct TimelineLog {
     kept: MemoryLog,
-    /// The record being written.
     record: Vec<u8>,
 }
 

@@ -10,7 +10,6 @@ pub(super) struct Happened {
     pub(super) responses: Vec<Response>,
 }
 
-/// One response.
 #[derive(Debug, Clone)]
 pub(super) struct Response {
     pub(super) kind: Kind,
@@ -25,13 +24,11 @@ impl Response {
         self.arrived.first().map_or(self.complete_ms, |it| it.0)
     }
 
-    /// Bytes of the body that were readable at a time.
     fn readable_at(&self, ms: f64) -> u64 {
         let steps = self.arrived.partition_point(|it| it.0 <= ms);
         steps.checked_sub(1).map_or(0, |it| self.arrived[it].1)
     }
 
-    /// When this number of bytes became readable.
     fn ms_of(&self, bytes: u64) -> Option<f64> {
         let step = self.arrived.partition_point(|it| it.1 < bytes);
         self.arrived.get(step).map(|it| it.0)

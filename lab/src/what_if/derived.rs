@@ -78,9 +78,9 @@ pub enum Sender {
 /// The order that is closest to a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repeated {
-    /// The relative difference of completion times from the log's: the median.
+    /// As [`super::Replay::order`].
     pub order: String,
-    /// The most likely link, until another is chosen.
+    /// As [`super::Replay::differs`].
     pub differs: f64,
 }
 
@@ -112,7 +112,6 @@ impl Recorded {
 const TOO_LITTLE: &str = "too little arrived to derive the link; name the log of a load of at least some packets, in which it measured \
                           round trips";
 
-/// A log that was cut early.
 const NOTHING_WHOLE: &str =
     "holds no whole response: it ends before the first one did; name the log of a load that ended";
 

@@ -225,7 +225,6 @@ fn ends(derived: &Derived, scheme: &Scheme) -> (Options, ClientConfig) {
 /// The smallest window of a client that limits the data in flight: some packets for each response.
 const LEAST_WINDOW_BYTES: u64 = 64 << 10;
 
-/// The number of packets for this number of bytes.
 fn packets(bytes: u64) -> usize {
     usize::try_from(bytes / LEAST_PACKET_BYTES + 1).unwrap_or(usize::MAX)
 }
@@ -233,7 +232,6 @@ fn packets(bytes: u64) -> usize {
 /// The minimum size of a full packet (RFC 9000, 14).
 const LEAST_PACKET_BYTES: u64 = 1200;
 
-/// The result of one load.
 struct Replayed {
     byte_index_ms: BySet,
     differs: Option<f64>,

@@ -9,7 +9,6 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The name of the journal in a study's folder.
 pub(crate) const FILE: &str = "runs.jsonl";
 
 /// The format that a line names. Old lines do not name it.
@@ -34,7 +33,6 @@ pub(crate) struct Entry {
     pub(crate) load: Option<Load>,
 }
 
-/// A journal that is being written.
 pub(crate) struct Journal {
     file: File,
     /// Lines that may be lost in a crash of the machine: the journal syncs to disk after this many.

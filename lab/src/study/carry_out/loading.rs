@@ -210,7 +210,6 @@ fn load_bracket(cell: &Cell<'_>, network: &Network) -> Result<Loaded, StudyError
     Ok(Loaded { proven: Some(bracket.proven), ..load.into() })
 }
 
-/// The folder into which one load writes its logs.
 struct LogFolder {
     path: PathBuf,
     /// Deleted after the load.

@@ -220,7 +220,6 @@ pub(crate) fn read(path: &Path) -> Result<Value, StudyError> {
 /// The error for a file that is not a manifest.
 const EXPECTED: &str = "a study's manifest is needed, the file manifest.json that `utmost compare --out` writes; copy it again, or run the study again";
 
-/// The text of a scheme's file.
 fn text_of(contender: &Contender) -> Option<&str> {
     contender.scheme()?.text.as_deref()
 }

@@ -21,7 +21,6 @@ pub struct Pushes<T> {
 }
 
 impl Pushes<u64> {
-    /// The pushes of one load of `page`.
     pub(crate) fn of(page: &Page, load: &Load, outcome: &client::Outcome) -> Self {
         let used = outcome.pushed.iter().filter(|(_, used)| *used);
         let urls: Vec<String> = used.map(|(id, _)| page.url(*id)).collect();
@@ -53,7 +52,6 @@ impl Pushes<f64> {
         Self::each(runs, mean)
     }
 
-    /// The medians of `runs`.
     pub(crate) fn medians(runs: &[&RunRecord]) -> Option<Self> {
         Self::each(runs, median)
     }

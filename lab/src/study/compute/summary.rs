@@ -106,7 +106,6 @@ impl<'a> Paired<'a> {
 /// The key of loads that differ only in their seeds: page, scheme and setting.
 pub(crate) type Group<'a> = (&'a str, &'a str, &'a Setting);
 
-/// The group of a load.
 pub(crate) fn group(run: &RunRecord) -> Group<'_> {
     (&run.page, &run.scheme, &run.setting)
 }
@@ -169,7 +168,6 @@ impl<'a> Pages<'a> {
         !self.certain.contains(setting)
     }
 
-    /// The number of sites of these pages.
     pub(crate) fn sites(&self, pages: impl Iterator<Item = &'a str>) -> usize {
         pages.map(|it| (self.site_of)(it)).collect::<BTreeSet<_>>().len()
     }

@@ -23,13 +23,11 @@ pub(super) struct Cases {
     /// By setting, the groups of the link facts, which follow the pages' facts.
     pub(super) links: Vec<Vec<u8>>,
     pub(super) all: Vec<Case>,
-    /// The number of sites.
     pub(super) sites: usize,
     /// Pages in settings in which a scheme has no value.
     pub(super) left_out: usize,
 }
 
-/// A page of the study.
 #[derive(Debug)]
 pub(super) struct CasePage {
     /// Its site's number.
@@ -40,7 +38,6 @@ pub(super) struct CasePage {
     pub(super) values: Vec<f64>,
 }
 
-/// A page in a setting.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) page: usize,
@@ -109,12 +106,10 @@ impl Cases {
         }
     }
 
-    /// How many of the facts describe pages.
     pub(super) fn page_facts(&self) -> usize {
         self.facts.len() - self.links.first().map_or(0, Vec::len)
     }
 
-    /// The site of a case.
     pub(super) fn site(&self, case: usize) -> usize {
         self.pages[self.all[case].page].site
     }

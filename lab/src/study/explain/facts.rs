@@ -24,7 +24,6 @@ pub struct Fact {
 /// How to write the values of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// Whole numbers.
     Count,
     /// Bytes, written in kilobytes.
     Bytes,
@@ -58,7 +57,6 @@ impl Fact {
         Self::new(fact.name, fact.about, unit, values)
     }
 
-    /// The group of a value.
     pub(super) fn group(&self, value: f64) -> u8 {
         u8::try_from(self.cuts.partition_point(|cut| *cut < value)).unwrap_or(u8::MAX)
     }

@@ -60,7 +60,6 @@ impl Sums {
         best
     }
 
-    /// The mean of an outcome.
     pub(super) fn mean(&self, outcome: usize) -> f64 {
         self.outcomes[outcome] / self.weight
     }
@@ -218,7 +217,6 @@ pub(super) fn grow<A>(
     Tree::Split { split, accepted, below, above }
 }
 
-/// The cases below and above a split.
 fn parted(groups: &Groups, cases: Vec<usize>, split: &Split) -> (Vec<usize>, Vec<usize>) {
     cases.into_iter().partition(|case| groups[split.fact][*case] <= split.group)
 }
@@ -246,7 +244,6 @@ impl<A> Tree<A> {
         }
     }
 
-    /// All of its cases.
     pub(super) fn cases(&self) -> Vec<usize> {
         match self {
             Self::Leaf(cases) => cases.clone(),

@@ -52,25 +52,13 @@ pub struct Axis {
     pub at: fn(&Setting) -> Option<f64>,
 }
 
-/// The column of networks.
+/// The columns of dimensions that are treated in their own way.
 pub(crate) const NETWORK: &str = "network";
-
-/// The column of send buffers.
 pub(crate) const SEND_BUFFER: &str = "send_buffer_bytes";
-
-/// The column of congestion controls.
 pub(crate) const CONTROL: &str = "cc";
-
-/// The column of push policies.
 pub(crate) const PUSH: &str = "push";
-
-/// The column of gates.
 pub(crate) const GATE: &str = "gate";
-
-/// The column of hints.
 pub(crate) const HINTS: &str = "hints";
-
-/// The column of uses of signals.
 pub(crate) const SIGNALS: &str = "signals";
 
 /// A dimension without a unit, whose values are printed as in CSV files.
@@ -97,9 +85,7 @@ pub(crate) const PLAIN: Dimension = Dimension {
 /// A kind of file with a row for each load or for many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum File {
-    /// A row for each load.
     Runs,
-    /// A row for each group of loads.
     Summary,
 }
 

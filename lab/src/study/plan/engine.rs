@@ -138,7 +138,6 @@ pub struct Task<'a> {
     pub(crate) scheme: &'a Scheme,
     /// The cell's network, as changed by its setting.
     pub(crate) network: &'a Network,
-    /// The folder for its logs.
     pub(crate) logs: Option<&'a Path>,
 }
 

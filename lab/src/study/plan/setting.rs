@@ -406,7 +406,6 @@ impl Setting {
         PushAndHints { policy: self.push, gate: self.gate, hints: self.hints.unwrap_or_default() }
     }
 
-    /// Whether anything is pushed.
     fn pushes(&self) -> bool {
         self.push.is_some_and(Policy::pushes)
     }

@@ -18,7 +18,6 @@ pub enum Weights {
 }
 
 impl Weights {
-    /// Whether all pages count equally, the default.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
     pub(crate) fn are_equal(&self) -> bool {
         *self == Self::Equal

@@ -180,7 +180,6 @@ pub(crate) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// A key with a list; nothing for an empty one.
 pub(crate) fn list_key(key: &str, values: &[String]) -> String {
     if values.is_empty() { String::new() } else { format!("{key} = {}\n", list(values)) }
 }

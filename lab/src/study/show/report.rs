@@ -163,7 +163,6 @@ impl<'a> View<'a> {
         Sheet { style: self.style, conditions }
     }
 
-    /// The indices of the loads of a page under a scheme.
     fn places<'b>(&'b self, page: &'b str, scheme: &'b str, setting: &'b Compared) -> &'b [usize] {
         self.runs.get(&setting.group(page, scheme)).map_or(&[][..], Vec::as_slice)
     }

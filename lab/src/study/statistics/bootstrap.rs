@@ -184,7 +184,6 @@ impl AddAssign for Moments {
     }
 }
 
-/// An estimate, and its standard error.
 struct Estimate {
     value: f64,
     error: f64,

@@ -108,7 +108,6 @@ impl SignedRanks {
     }
 }
 
-/// A logarithm in units of the resolution.
 #[expect(clippy::cast_possible_truncation, reason = "a ratio's logarithm is below 1000")]
 fn in_units(difference: f64) -> i64 {
     (difference / RESOLUTION).round() as i64

@@ -14,7 +14,6 @@ const OVERALL: &str = "-overall";
 /// The suffixes of a page's figures.
 const RIBBONS: &str = "-ribbons";
 const CURVE: &str = "-curve";
-/// The extensions of a figure's files.
 const EXTENSIONS: [&str; 4] = ["svg", "png", "pdf", "tex"];
 
 /// Writes the figures of a study. Returns why PNG or PDF files are missing, if they are.

@@ -35,9 +35,7 @@ pub fn conditions(plan: &Plan) -> String {
 /// The content of a figure over pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// Each page by itself.
     Pages,
-    /// Means over pages.
     Means,
 }
 

@@ -76,7 +76,6 @@ impl View<'_> {
         self.plan.schemes.iter().map(Contender::name).chain([LOWER_BOUND])
     }
 
-    /// The schemes and brackets that are compared with the baseline.
     fn others(&self) -> impl Iterator<Item = &str> {
         self.plan.schemes.iter().map(Contender::name).filter(|it| *it != self.baseline)
     }

@@ -46,7 +46,6 @@ impl View<'_> {
         self.mean_of(&values.collect::<Vec<Weighted>>())
     }
 
-    /// The row of the study's summary.
     pub(crate) fn summary_of(&self, scheme: &str, setting: &Compared) -> Option<&SummaryRow> {
         let told = setting.setting.told(&self.varied);
         self.study.summary.iter().find(|it| it.scheme == scheme && it.setting == told)
