@@ -175,7 +175,9 @@ fn show(derived: &Derived, replays: &[Replay]) -> Result<(), Failure> {
             replay.order.clone(),
             number(ms, 1),
             number(speedup, 3),
-            replay.differs.map_or_else(|| "-".to_owned(), percent),
+            replay
+                .differs
+                .map_or_else(|| "-".to_owned(), |it| format!("{} %", output::percent(it, 1))),
         ]
     });
     output::line(&output::table(&header, &[], [log].into_iter().chain(rows)).to_string())?;
