@@ -31,7 +31,7 @@ pub use plan::{
     Shard, Sweep, Weights, varied,
 };
 pub(crate) use show::most_telling;
-pub use show::{answers, conditions, film, folder, page_dots, scheme_rows, title};
+pub use show::{answers, conditions, film, folder, page_dots, pair_matrices, scheme_rows, title};
 
 use crate::Load;
 use carry_out::loading::Loader;

@@ -64,6 +64,11 @@ pub(crate) struct Arguments {
     /// Print JSON; with --out also into OUT/study.json
     #[arg(long, help_heading = OUTPUT)]
     json: bool,
+    /// Print which schemes differ from which: all of them against one another
+    ///
+    /// One table for each setting. The report, pairs.csv and the JSON always have all pairs.
+    #[arg(long, conflicts_with = "json", help_heading = OUTPUT)]
+    all_pairs: bool,
     /// Loads at a time [default: the number of cores]
     ///
     /// The facts that the server knows about its resources [default: browser]
@@ -231,10 +236,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         values::directory(folder, "--out")?;
     }
-    let study = carry_out(&plan, arguments.out.as_deref(), "page loads")?;
+    let mut study = carry_out(&plan, arguments.out.as_deref(), "page loads")?;
     plan::note_what_changes_nothing(arguments, &plan);
-    let style = arguments.figures.style();
-    present(&plan, &study, arguments.out.as_deref(), style, arguments.json)?;
+    let shown = Shown {
+        out: arguments.out.as_deref(),
+        style: arguments.figures.style(),
+        json: arguments.json,
+        all_pairs: arguments.all_pairs,
+    };
+    present(&plan, &mut study, &shown)?;
     policy::write(arguments, &plan, &study)?;
     finished(&plan, &study)
 }
@@ -258,24 +268,34 @@ pub(crate) fn failure(error: StudyError) -> Failure {
     if error.is_bad_input() { Failure::bad_input(error) } else { Failure::elsewhere(error) }
 }
 
-/// Writes tables, figures and the report into `out`, and prints the study.
-pub(crate) fn present(
-    plan: &Plan,
-    study: &Study,
-    out: Option<&Path>,
-    style: FigureStyle,
-    json: bool,
-) -> Result<(), Failure> {
-    if let Some(folder) = out {
-        let missing = folder::write(plan, study, folder, style, json);
+/// Where and how a study is shown.
+#[derive(Default)]
+pub(crate) struct Shown<'a> {
+    /// The folder for tables, figures and the report.
+    pub(crate) out: Option<&'a Path>,
+    /// The readers of its figures.
+    pub(crate) style: FigureStyle,
+    /// Whether to print JSON instead of sentences and tables.
+    pub(crate) json: bool,
+    /// Whether to print all pairs of schemes.
+    pub(crate) all_pairs: bool,
+}
+
+/// Writes tables, figures and the report, and prints the study.
+pub(crate) fn present(plan: &Plan, study: &mut Study, shown: &Shown<'_>) -> Result<(), Failure> {
+    if shown.out.is_some() || shown.json || shown.all_pairs {
+        study.compare_pairs(plan);
+    }
+    if let Some(folder) = shown.out {
+        let missing = folder::write(plan, study, folder, shown.style, shown.json);
         let missing = missing.map_err(Failure::elsewhere)?;
         figure_files::without_png(missing.as_ref());
     }
-    if json {
+    if shown.json {
         return output::json(study);
     }
-    show::show(plan, study)?;
-    match out {
+    show::show(plan, study, shown.all_pairs)?;
+    match shown.out {
         Some(it) => output::line(&format!("report: {}", it.join(folder::REPORT).display())),
         None => Ok(()),
     }

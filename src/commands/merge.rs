@@ -28,8 +28,13 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), values::cores());
-    let (plan, study) = merged.map_err(compare::failure)?;
-    let style = arguments.figures.style();
-    compare::present(&plan, &study, Some(&arguments.out), style, arguments.json)?;
+    let (plan, mut study) = merged.map_err(compare::failure)?;
+    let shown = compare::Shown {
+        out: Some(&arguments.out),
+        style: arguments.figures.style(),
+        json: arguments.json,
+        ..compare::Shown::default()
+    };
+    compare::present(&plan, &mut study, &shown)?;
     compare::finished(&plan, &study)
 }

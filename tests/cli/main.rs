@@ -24,6 +24,7 @@ mod logs;
 mod made_tables;
 mod orders;
 mod own_schemes;
+mod pairs;
 mod plain_english;
 mod process;
 mod pushes;

@@ -6,6 +6,7 @@ pub(crate) mod comparisons;
 mod missing;
 mod page_facts;
 pub(crate) mod page_summary;
+mod pairs;
 pub mod published;
 pub(crate) mod summary;
 mod verdict;
@@ -56,6 +57,9 @@ pub struct Study {
     pub page_summary: Vec<PageRow>,
     /// One for each scheme but the baseline, and each setting.
     pub comparisons: Vec<ComparisonRow>,
+    /// One for each two schemes in each setting, if asked for: see [`Study::compare_pairs`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<ComparisonRow>,
     /// Schemes that are duplicates under two names, each with its representative: tests count them once.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub twins: BTreeMap<String, String>,
@@ -102,14 +106,7 @@ impl Study {
         let weights = PageWeights::of(plan);
         let baseline = &*plan.baseline;
         let twins = plan.twins_among(&runs);
-        let pages = Pages {
-            certain: plan.certain_settings(),
-            twins: twins.clone(),
-            ..Pages::new(
-                |page| plan.site_of(page),
-                |page| PageWeights::weight_of(weights.as_ref(), page),
-            )
-        };
+        let pages = Pages::of(plan, weights.as_ref(), &twins);
         let summary = summarise_weighted(&runs, metric, baseline, &pages);
         let comparisons = compare(&runs, metric, baseline, &pages);
         drop(pages);

@@ -4,28 +4,28 @@ use minijinja::value::Serde;
 use minijinja::{Value, context};
 use serde::Serialize;
 
-use super::{Comparison, NamedFigure, PageComparison, Row, schemes};
+use super::{Comparison, NamedFigure, PageComparison, Row, pairs, schemes};
 use figures::number_texts::{milliseconds_text, or_dash, ratio_number};
 use qlog_tools::metrics::{METRICS, Metric, Set};
 
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Cell {
-    text: String,
+pub(super) struct Cell {
+    pub(super) text: String,
     /// Whether a test shows that it is better.
-    is_better: bool,
+    pub(super) is_better: bool,
     /// Whether it is the first of a group of columns.
-    is_first: bool,
+    pub(super) is_first: bool,
 }
 
 /// A row: its name, its cells, a remark.
 #[derive(Debug, Clone, Serialize)]
-struct Line {
-    name: String,
+pub(super) struct Line {
+    pub(super) name: String,
     /// The subject of the lines from this one on, if it changes.
-    section: Option<String>,
-    cells: Vec<Cell>,
-    note: Option<String>,
+    pub(super) section: Option<String>,
+    pub(super) cells: Vec<Cell>,
+    pub(super) note: Option<String>,
 }
 
 /// A heading, and its tooltip.
@@ -103,6 +103,8 @@ pub(super) fn of(comparison: &Comparison) -> Value {
         lead => lead.map(|it| Value::from(Serde(it))),
         answer_table => schemes::answer_table(comparison),
         other_tables => schemes::other_tables(comparison),
+        pairs => pairs::tables(comparison),
+        pairs_key => pairs::PAIRS_KEY,
         figures => figures.collect::<Vec<Value>>(),
         omitted => &comparison.omitted,
         folded => drawn.len() > FOLDED_FROM,

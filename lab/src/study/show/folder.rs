@@ -1,5 +1,5 @@
 //! The files of a study's folder, beside the journal of its loads: `manifest.json` (how to repeat it), `runs.csv`,
-//! `summary.csv`, `comparisons.csv` and `pages.csv`, `report.html`, the figures, and on request `study.json`, which repeats
+//! `summary.csv`, `comparisons.csv`, `pairs.csv` and `pages.csv`, `report.html`, the figures, and on request `study.json`, which repeats
 //! everything, including the loads.
 
 mod figures;
@@ -61,8 +61,10 @@ fn write_tables(study: &Study, folder: &Path) -> Result<(), FileError> {
     let columns = columns_of(File::Summary, study.summary.iter().map(|it| &it.setting));
     let rows = study.summary.iter().map(|it| summary_cells(study, it, &columns));
     write_table(study, &folder.join("summary.csv"), rows)?;
-    let rows = study.comparisons.iter().map(|it| comparison_cells(it, &columns));
-    write_table(study, &folder.join("comparisons.csv"), rows)?;
+    for (file, rows) in [("comparisons.csv", &study.comparisons), ("pairs.csv", &study.pairs)] {
+        let rows = rows.iter().map(|it| comparison_cells(it, &columns));
+        write_table(study, &folder.join(file), rows)?;
+    }
     let rows = study.page_summary.iter().map(|it| page_cells(study, it, &columns));
     write_table(study, &folder.join("pages.csv"), rows)
 }

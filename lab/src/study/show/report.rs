@@ -10,6 +10,7 @@ pub use conditions::conditions;
 use crate::study::carry_out::loading::DRAWN_MAX;
 use crate::study::compute::summary::{Group, Paired, group, measured};
 use crate::study::show::answer::answer;
+use crate::study::show::pairs::pair_matrices;
 use crate::study::show::rows::scheme_rows;
 use crate::study::statistics::{equal, median};
 use crate::study::{Dimension, Plan, RunRecord, Setting, Study, StudyError, missing, same_loads};
@@ -81,6 +82,7 @@ pub(crate) fn comparison(
         metric: plan.metric,
         provenance: study.provenance.clone(),
         schemes: scheme_rows(plan, study),
+        pairs: pair_matrices(plan, study),
         figures: view.figures(),
         omitted,
         pages,
