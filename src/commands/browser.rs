@@ -153,8 +153,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let predicted = prediction(&plan, arguments.which)?;
     let predicted_in = arguments.out.as_ref().map(|it| it.join(PREDICTION));
-    let predicted = compare::carry_out(&predicted, predicted_in.as_deref(), "predictions")?;
-    let mut study = compare::carry_out(&plan, arguments.out.as_deref(), "loads in the browser")?;
+    let predicted =
+        compare::carry_out(&predicted, Study::default(), predicted_in.as_deref(), "predictions")?;
+    let mut study = compare::carry_out(
+        &plan,
+        Study::default(),
+        arguments.out.as_deref(),
+        "loads in the browser",
+    )?;
     study.compare_pairs(&plan);
     if let Some(folder) = &arguments.out {
         let style = FigureStyle::default();
@@ -171,7 +177,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::json(&document);
     }
     show(&agreements)?;
-    compare::present(&plan, &mut study, &compare::Shown::default())?;
+    compare::present(&plan, &mut study, None, FigureStyle::default(), false, false)?;
     if let Some(folder) = &arguments.out {
         output::line(&format!("report: {}", folder.join(folder::REPORT).display()))?;
     }

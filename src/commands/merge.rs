@@ -29,12 +29,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), values::cores());
     let (plan, mut study) = merged.map_err(compare::failure)?;
-    let shown = compare::Shown {
-        out: Some(&arguments.out),
-        style: arguments.figures.style(),
-        json: arguments.json,
-        ..compare::Shown::default()
-    };
-    compare::present(&plan, &mut study, &shown)?;
+    let style = arguments.figures.style();
+    compare::present(&plan, &mut study, Some(&arguments.out), style, arguments.json, false)?;
     compare::finished(&plan, &study)
 }

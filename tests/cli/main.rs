@@ -43,6 +43,7 @@ mod traces;
 mod typescript;
 mod watching;
 mod what_if;
+mod widths;
 mod workbench;
 mod workbench_ways_in;
 

@@ -10,6 +10,7 @@ mod pairs;
 pub mod published;
 pub(crate) mod summary;
 mod verdict;
+mod width;
 
 pub use alike::same_loads;
 pub use comparisons::{ComparisonRow, Unit, compare};
