@@ -20,9 +20,9 @@ pub(crate) use carry_out::run::page_sha256;
 pub use carry_out::run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
 pub use carry_out::{Pushes, engines, manifest};
 pub use compute::{
-    ComparisonRow, FORMAT, PageFacts, PageRow, Pages, Study, SummaryRow, Unit, Verdict, agreement,
-    by_site, compare, missing, published, same_loads, summarise, summarise_pages,
-    summarise_weighted,
+    ComparisonRow, FORMAT, InteractionRow, PageFacts, PageRow, Pages, Study, SummaryRow, Unit,
+    Verdict, agreement, by_site, compare, missing, published, same_loads, summarise,
+    summarise_pages, summarise_weighted,
 };
 pub(crate) use compute::{LEVEL, Ratio, are_of_one_load};
 pub use error::StudyError;

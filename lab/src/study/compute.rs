@@ -13,7 +13,7 @@ mod verdict;
 mod width;
 
 pub use alike::same_loads;
-pub use comparisons::{ComparisonRow, Unit, compare};
+pub use comparisons::{ComparisonRow, InteractionRow, Unit, compare};
 pub(crate) use comparisons::{LEVEL, are_of_one_load};
 pub use missing::missing;
 pub use page_facts::PageFacts;
@@ -26,6 +26,7 @@ use crate::Load;
 use crate::study::carry_out::failed;
 use crate::study::carry_out::journal::Entry;
 use crate::study::{BASELINE, PageWeights, Plan, RunRecord};
+use comparisons::interactions;
 use published::{RankCorrelation, rank_correlations};
 use qlog_tools::metrics::byte_index;
 use serde::Serialize;
@@ -61,6 +62,9 @@ pub struct Study {
     /// One for each two schemes in each setting, if asked for: see [`Study::compare_pairs`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<ComparisonRow>,
+    /// One for each scheme and each two settings that differ in one dimension.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interactions: Vec<InteractionRow>,
     /// Schemes that are duplicates under two names, each with its representative: tests count them once.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub twins: BTreeMap<String, String>,
@@ -110,6 +114,7 @@ impl Study {
         let pages = Pages::of(plan, weights.as_ref(), &twins);
         let summary = summarise_weighted(&runs, metric, baseline, &pages);
         let comparisons = compare(&runs, metric, baseline, &pages);
+        let interactions = interactions(&runs, metric, baseline, &pages);
         drop(pages);
         let page_summary = summarise_pages(&runs, metric, baseline, !plan.is_exact());
         let published = metric.name == byte_index().name && baseline == BASELINE;
@@ -118,6 +123,7 @@ impl Study {
         let pages = plan.pages.iter().map(|it| PageFacts::of(it)).collect();
         let head =
             Self { format, provenance, metric, baseline, weights, twins, pages, ..Self::default() };
-        Self { runs, summary, page_summary, comparisons, rank_correlations, loads, ..head }
+        let rows = Self { summary, page_summary, comparisons, interactions, ..head };
+        Self { runs, rank_correlations, loads, ..rows }
     }
 }

@@ -1,5 +1,10 @@
 //! Compares each scheme with the baseline: the size of the difference over sites, and whether it exceeds chance.
 
+mod interactions;
+
+pub use interactions::InteractionRow;
+pub(crate) use interactions::interactions;
+
 use crate::study::compute::summary::{LoadSpeedups, Paired, grouped};
 use crate::study::statistics::bootstrap::bootstrap_geometric_mean;
 use crate::study::statistics::signed_ranks::{Method, SignedRanks, holm};

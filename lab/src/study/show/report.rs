@@ -9,7 +9,7 @@ pub use conditions::conditions;
 
 use crate::study::carry_out::loading::DRAWN_MAX;
 use crate::study::compute::summary::{Group, Paired, group, measured};
-use crate::study::show::answer::answer;
+use crate::study::show::answer::{answer, no_interaction};
 use crate::study::show::pairs::pair_matrices;
 use crate::study::show::rows::scheme_rows;
 use crate::study::statistics::{equal, median};
@@ -76,8 +76,13 @@ pub(crate) fn comparison(
     Ok(Comparison {
         title: title(plan, study),
         answers: [answer(plan, study), view.best()].concat(),
-        conditions: [&[conditions(plan)], &*missing(plan, &study.runs), &*same_loads(plan, study)]
-            .concat(),
+        conditions: [
+            vec![conditions(plan)],
+            missing(plan, &study.runs),
+            same_loads(plan, study),
+            no_interaction(plan, study).into_iter().collect(),
+        ]
+        .concat(),
         baseline: view.baseline.to_owned(),
         metric: plan.metric,
         provenance: study.provenance.clone(),
