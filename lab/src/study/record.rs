@@ -122,7 +122,7 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError
         }
     }
     if has_more_rounds {
-        // If this round is interrupted, its loads must be those of the manifest.
+        // If this round is interrupted, the manifest must name its loads.
         manifest::write(&there, folder)?;
     }
     Ok(there)

@@ -11,7 +11,7 @@ use serde::Serialize;
 /// The schemes of a setting against one another.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PairMatrix {
-    /// What varies, in words; empty if there is one setting.
+    /// The varied dimensions, in words; empty if there is one setting.
     pub setting: String,
     /// The schemes, in the order of rows and of columns.
     pub schemes: Vec<String>,
@@ -28,7 +28,7 @@ pub struct PairMatrix {
 pub struct Pair {
     /// The geometric mean of the column's value divided by the row's: above 1, the row's scheme is better.
     pub ratio: f64,
-    /// What the test shows of the row's scheme; empty if nothing.
+    /// The result of the test for the row's scheme; empty if it shows nothing.
     pub mark: &'static str,
 }
 
@@ -63,8 +63,8 @@ impl PairMatrix {
     }
 }
 
-/// What the signs mean, and for how many tests the p is adjusted.
-pub const PAIRS_KEY: &str = "Above 1, the scheme of the row is better than that of the column. By Wilcoxon's test, adjusted by Holm \
+/// The meaning of the signs, and the tests for which the p is adjusted.
+pub const PAIRS_KEY: &str = "Above 1, the row's scheme is better than the column's. By Wilcoxon's test, adjusted by Holm \
     for all pairs of the setting: + better, - worse, = within 2 %, no sign: none of these is shown.";
 
 /// A heading of a column.

@@ -122,7 +122,7 @@ pub(crate) fn rows_over<'a>(
     rows.collect()
 }
 
-/// Adjusts the p of the rows, those of a setting being a family, and names winners.
+/// Adjusts the p of the rows, where the rows of a setting are a family, and names winners.
 pub(crate) fn judge(rows: &mut [ComparisonRow], twins: &BTreeMap<String, String>) {
     adjust(rows, twins);
     for row in rows {

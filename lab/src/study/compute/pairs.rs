@@ -7,8 +7,8 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 use std::collections::BTreeMap;
 
 impl Study {
-    /// Fills `pairs`: of two schemes, the one that comes first in the plan stands for the baseline, and the plan's baseline comes
-    /// before all others. The family of the adjusted p is all pairs of a setting. Schemes that failed have no rows, and of
+    /// Fills `pairs`: of two schemes, the first one of the plan stands for the baseline, and the plan's baseline is before all
+    /// others. The family of the adjusted p is all pairs of a setting. Schemes that failed have no rows, and of
     /// duplicates only the representative has some.
     pub fn compare_pairs(&mut self, plan: &Plan) {
         let failed = self.runs.iter().filter(|it| it.has_failed_scheme());

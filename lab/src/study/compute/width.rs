@@ -5,7 +5,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 
 impl Plan {
-    /// Ends a round, whose loads are those of `study`, and adds the seeds of another one if the plan's rule asks for it. Returns
+    /// Ends the round of which `study` has the loads, and adds the seeds of another one if the plan's rule asks for it. Returns
     /// whether it does; if not, the study records why.
     pub fn another_round(&mut self, study: &mut Study) -> bool {
         let goes_on = self.end_round(self.widest_percent(study));
