@@ -1818,11 +1818,15 @@ export type Study = {
   /** Each scheme against the baseline. */
   comparisons: Array<StudyComparison>;
   format: "utmost-study/1";
+  /** Each scheme's ratio over the baseline in one setting divided by that in another one that differs in one dimension. Absent without any. */
+  interactions?: Array<StudyInteraction>;
   /** The metric that speedups compare. */
   metric: string;
   page_summary: Array<StudyPageRow>;
   /** What the pages are like. Absent where nothing is compared. */
   pages?: Array<StudyPageFacts>;
+  /** Each two schemes: `baseline` names the one that comes first. `holm_p` is adjusted for all pairs of the setting. Absent with one scheme. */
+  pairs?: Array<StudyComparison>;
   provenance: StudyProvenance;
   rank_correlations: Array<StudyRankCorrelation>;
   runs: Array<StudyRun>;
@@ -1939,6 +1943,29 @@ export type StudyHttp = "1.1" | "2" | "3";
 export type StudyIndices = {
   all: number | null;
   atf: number | null;
+};
+
+/** The ratio of a scheme over the baseline in `setting` divided by that in `other_setting`, over sites: above 1, the ratio is higher in `setting`. The settings differ in one dimension. */
+export type StudyInteraction = {
+  baseline: string;
+  /** Whether the adjusted p is below 0.05 and the interval does not contain 1; null without a test. */
+  differs: {
+    all: boolean | null;
+    atf: boolean | null;
+  };
+  /** The key of the settings in which the two differ. */
+  dimension: string;
+  /** The same p, adjusted by Holm for all schemes and all two values of the dimension. */
+  holm_p: StudyProbabilities;
+  other_setting: StudySetting;
+  /** The geometric mean over pages. */
+  ratio_of_ratios: StudyIndices;
+  ratio_of_ratios_interval: StudyIntervals;
+  scheme: string;
+  setting: StudySetting;
+  /** Sites with both ratios. */
+  sites: StudyCounts;
+  wilcoxon_p: StudyProbabilities;
 };
 
 export type StudyInterval = Array<number> | null;
@@ -2089,6 +2116,11 @@ export type StudyProvenance = {
   quiche: string;
   /** Rates to the client in bits a second. Without it the networks' own. */
   rates?: Array<StudyRate>;
+  /** With --width: after each round, the number of seeds, and how far the upper end of the widest interval lies above its lower end; null without an interval. */
+  rounds?: Array<{
+    seeds: StudyCount;
+    widest_percent: number | null;
+  }>;
   /** Round trips without queues. Without it the networks' own. */
   rtts_ms?: Array<StudyRttMs>;
   rustc: string;
@@ -2105,6 +2137,11 @@ export type StudyProvenance = {
   shard?: string | null;
   /** Uses of signals. Without it the server's default. */
   signals?: Array<StudySignals>;
+  /** With --width: seeds are added until the widest interval is at most this wide, or there are this many. */
+  stopping?: {
+    seeds_max: StudyCount;
+    width_percent: number;
+  };
   utmost: string;
   /** Documents loaded before each page on the same connection. Without it none. */
   warm_ups_bytes?: Array<StudyCount>;
@@ -2294,6 +2331,12 @@ export type StudyRun = {
   warm_up_bytes?: StudyCount;
   /** Further names have the type StudyIndices. */
   [name: string]: unknown;
+};
+
+/** The network, the send buffer, and what else the study varies. */
+export type StudySetting = {
+  network: string;
+  send_buffer_bytes: StudyCount;
 };
 
 export type StudySignals = "ignore" | "obey" | "override";

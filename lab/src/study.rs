@@ -20,31 +20,53 @@ pub(crate) use carry_out::run::page_sha256;
 pub use carry_out::run::{OnlyAtf, ResourceTimes, RunRecord, Unfinished};
 pub use carry_out::{Pushes, engines, manifest};
 pub use compute::{
-    ComparisonRow, FORMAT, PageFacts, PageRow, Pages, Study, SummaryRow, Unit, Verdict, agreement,
-    by_site, compare, missing, published, same_loads, summarise, summarise_pages,
-    summarise_weighted,
+    ComparisonRow, FORMAT, InteractionRow, PageFacts, PageRow, Pages, Study, SummaryRow, Unit,
+    Verdict, agreement, by_site, compare, missing, published, same_loads, summarise,
+    summarise_pages, summarise_weighted,
 };
 pub(crate) use compute::{LEVEL, Ratio, are_of_one_load};
 pub use error::StudyError;
 pub use plan::{
-    Axis, BASELINE, Clock, DIMENSIONS, Dimension, Engine, PageWeights, Plan, Setting, Settings,
-    Shard, Sweep, Weights, varied,
+    Axis, BASELINE, Clock, DIMENSIONS, Dimension, Engine, PageWeights, Plan, Round, Setting,
+    Settings, Shard, Stopping, Sweep, Weights, varied,
 };
 pub(crate) use show::most_telling;
-pub use show::{answers, conditions, film, folder, page_dots, scheme_rows, title};
+pub use show::{answers, conditions, film, folder, page_dots, pair_matrices, scheme_rows, title};
 
 use crate::Load;
+use carry_out::journal::{Entry, Format};
 use carry_out::loading::Loader;
+use plan::Cell;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Carries out `plan`; `progress` is called after each load, from any thread.
 pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<Study, StudyError> {
+    run_on(plan, Study::default(), program, progress)
+}
+
+/// The same, with the loads of `before`, which has all of its seeds, in place of loading them again.
+pub fn run_on(
+    plan: &Plan,
+    before: Study,
+    program: Value,
+    progress: &(dyn Fn() + Sync),
+) -> Result<Study, StudyError> {
     plan.check()?;
     let loader = Loader::new(plan)?;
-    let entries = loader.carry_out(&plan.cells(), |_| {
+    let seeds: BTreeSet<u64> = before.runs.iter().map(|it| it.seed).collect();
+    let (known, left): (Vec<Cell<'_>>, Vec<Cell<'_>>) =
+        plan.cells().into_iter().partition(|it| seeds.contains(&it.seed));
+    let known = known.iter().zip(before.runs.into_iter().zip(before.loads));
+    let known = known.map(|(cell, (run, load))| {
+        progress();
+        Entry { format: Format::default(), place: cell.place, run, load }
+    });
+    let mut entries: Vec<Entry> = known.collect();
+    entries.extend(loader.carry_out(&left, |_| {
         progress();
         Ok(())
-    })?;
+    })?);
     Ok(Study::of(plan, manifest::provenance(plan, program), entries))
 }
 

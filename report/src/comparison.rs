@@ -2,6 +2,7 @@
 
 mod film;
 mod page;
+mod pairs;
 mod schemes;
 mod view;
 
@@ -9,6 +10,7 @@ use crate::templates::render;
 use figures::{Drawing, FigureStyle, Sheet, Table};
 pub use film::{Film, Scene, Strip, film_page};
 pub use page::Run;
+pub use pairs::{PAIRS_KEY, Pair, PairMatrix};
 use qlog_tools::metrics::{BySet, Measured, Metric};
 pub use schemes::{SchemeNumbers, SchemeRow, p_text};
 use serde::Serialize;
@@ -30,6 +32,8 @@ pub struct Comparison {
     pub provenance: serde_json::Value,
     /// One row for each scheme and setting, ordered by setting.
     pub schemes: Vec<SchemeRow>,
+    /// Each scheme against each other one, a matrix for each setting.
+    pub pairs: Vec<PairMatrix>,
     /// Figures over all pages.
     pub figures: Vec<NamedFigure>,
     /// Why some pages lack figures; empty if none does.

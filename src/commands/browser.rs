@@ -149,8 +149,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let predicted = prediction(&plan, arguments.which)?;
     let predicted_in = arguments.out.as_ref().map(|it| it.join(PREDICTION));
-    let predicted = compare::carry_out(&predicted, predicted_in.as_deref(), "predictions")?;
-    let study = compare::carry_out(&plan, arguments.out.as_deref(), "loads in the browser")?;
+    let predicted =
+        compare::carry_out(&predicted, Study::default(), predicted_in.as_deref(), "predictions")?;
+    let mut study = compare::carry_out(
+        &plan,
+        Study::default(),
+        arguments.out.as_deref(),
+        "loads in the browser",
+    )?;
+    study.compare_pairs(&plan);
     if let Some(folder) = &arguments.out {
         let style = FigureStyle::default();
         let missing = folder::write(&plan, &study, folder, style, arguments.json);
@@ -166,7 +173,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::json(&document);
     }
     show(&agreements)?;
-    compare::present(&plan, &study, None, FigureStyle::default(), false)?;
+    compare::present(&plan, &mut study, None, FigureStyle::default(), false, false)?;
     if let Some(folder) = &arguments.out {
         output::line(&format!("report: {}", folder.join(folder::REPORT).display()))?;
     }

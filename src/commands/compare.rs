@@ -15,8 +15,8 @@ use dimensions::Listed;
 use figures::FigureStyle;
 use lab::ideal::SendBufferModel;
 use lab::study::engines::ENGINES;
-use lab::study::record::run_into;
-use lab::study::{Engine, Plan, Shard, Study, StudyError, Sweep, Weights, folder};
+use lab::study::record::{run_into, take_rounds_over};
+use lab::study::{Engine, Plan, Shard, Study, StudyError, Sweep, Weights, folder, run_on};
 use lab::{DeliveryOrder, Metadata};
 use qlog_tools::metrics::{self, METRICS, Metric};
 use std::num::NonZeroUsize;
@@ -64,6 +64,11 @@ pub(crate) struct Arguments {
     /// Print JSON; with --out also into OUT/study.json
     #[arg(long, help_heading = OUTPUT)]
     json: bool,
+    /// Print which schemes differ from which: all of them against one another
+    ///
+    /// One table for each setting. The report, pairs.csv and the JSON always have all pairs.
+    #[arg(long, conflicts_with = "json", help_heading = OUTPUT)]
+    all_pairs: bool,
     /// Loads at a time [default: the number of cores]
     ///
     /// The facts that the server knows about its resources [default: browser]
@@ -162,12 +167,26 @@ struct Asked {
     /// 1.
     #[arg(long, visible_alias = "loads", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), help_heading = STATISTICS)]
     seeds: Option<u64>,
+    /// Add seeds until each interval of a ratio is at most this wide, such as 5
+    ///
+    /// The width is how far the upper end of the widest 95 % interval lies above its lower end. There are 9 seeds, and 8 more in each
+    /// round, but at most --seeds, by default 64. It also ends when 8 more do not narrow the interval. The conditions say why it ended.
+    #[arg(long, value_name = "PERCENT", value_parser = width, conflicts_with = "policy", help_heading = STATISTICS, hide_short_help = true)]
+    width: Option<f64>,
     /// The first seed. Other seeds repeat a study with other random numbers
     #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u64).range(..1 << 48), help_heading = STATISTICS, hide_short_help = true)]
     first_seed: u64,
     /// Carry out only part I of N of the study, for one of N machines. `utmost merge` joins the parts
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out", help_heading = OUTPUT, hide_short_help = true)]
     shard: Option<Shard>,
+}
+
+/// A width of intervals, in percent.
+fn width(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
+    percent
+        .filter(|it| (0.1..=100.0).contains(it))
+        .ok_or_else(|| "it must be from 0.1 to 100".to_owned())
 }
 
 impl Asked {
@@ -227,28 +246,42 @@ const METADATA: Choices<Metadata> = &[
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let plan = plan::plan(arguments)?;
+    let mut plan = plan::plan(arguments)?;
     if let Some(folder) = &arguments.out {
         values::directory(folder, "--out")?;
     }
-    let study = carry_out(&plan, arguments.out.as_deref(), "page loads")?;
+    let mut study = carry_out_rounds(&mut plan, arguments.out.as_deref())?;
     plan::note_what_changes_nothing(arguments, &plan);
-    let style = arguments.figures.style();
-    present(&plan, &study, arguments.out.as_deref(), style, arguments.json)?;
+    let (out, style) = (arguments.out.as_deref(), arguments.figures.style());
+    present(&plan, &mut study, out, style, arguments.json, arguments.all_pairs)?;
     policy::write(arguments, &plan, &study)?;
     finished(&plan, &study)
 }
 
-/// Carries a study out and writes each load into `out` as soon as it is done. `what`: the unit of the progress bar.
+/// Carries out a study, whose seeds can come in rounds.
+fn carry_out_rounds(plan: &mut Plan, out: Option<&Path>) -> Result<Study, Failure> {
+    if let Some(folder) = out {
+        take_rounds_over(plan, folder);
+    }
+    let mut study = carry_out(plan, Study::default(), out, "page loads")?;
+    while plan.another_round(&mut study) {
+        study = carry_out(plan, study, out, "page loads")?;
+    }
+    Ok(study)
+}
+
+/// Carries a study out and writes each load into `out` as soon as it is done. The loads of `before` are done. `what`: the unit of the
+/// progress bar.
 pub(crate) fn carry_out(
     plan: &Plan,
+    before: Study,
     out: Option<&Path>,
     what: &'static str,
 ) -> Result<Study, Failure> {
     let bar = output::progress(plan.loads(), what);
     let study = match out {
         Some(folder) => run_into(plan, output::provenance(), folder, &|| bar.inc(1)),
-        None => lab::study::run(plan, output::provenance(), &|| bar.inc(1)),
+        None => run_on(plan, before, output::provenance(), &|| bar.inc(1)),
     };
     bar.finish_and_clear();
     study.map_err(failure)
@@ -261,11 +294,15 @@ pub(crate) fn failure(error: StudyError) -> Failure {
 /// Writes tables, figures and the report into `out`, and prints the study.
 pub(crate) fn present(
     plan: &Plan,
-    study: &Study,
+    study: &mut Study,
     out: Option<&Path>,
     style: FigureStyle,
     json: bool,
+    all_pairs: bool,
 ) -> Result<(), Failure> {
+    if out.is_some() || json || all_pairs {
+        study.compare_pairs(plan);
+    }
     if let Some(folder) = out {
         let missing = folder::write(plan, study, folder, style, json);
         let missing = missing.map_err(Failure::elsewhere)?;
@@ -274,7 +311,7 @@ pub(crate) fn present(
     if json {
         return output::json(study);
     }
-    show::show(plan, study)?;
+    show::show(plan, study, all_pairs)?;
     match out {
         Some(it) => output::line(&format!("report: {}", it.join(folder::REPORT).display())),
         None => Ok(()),

@@ -28,8 +28,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), values::cores());
-    let (plan, study) = merged.map_err(compare::failure)?;
+    let (plan, mut study) = merged.map_err(compare::failure)?;
     let style = arguments.figures.style();
-    compare::present(&plan, &study, Some(&arguments.out), style, arguments.json)?;
+    compare::present(&plan, &mut study, Some(&arguments.out), style, arguments.json, false)?;
     compare::finished(&plan, &study)
 }

@@ -24,6 +24,7 @@ mod logs;
 mod made_tables;
 mod orders;
 mod own_schemes;
+mod pairs;
 mod plain_english;
 mod process;
 mod pushes;
@@ -42,6 +43,7 @@ mod traces;
 mod typescript;
 mod watching;
 mod what_if;
+mod widths;
 mod workbench;
 mod workbench_ways_in;
 

@@ -6,12 +6,14 @@ pub(crate) mod comparisons;
 mod missing;
 mod page_facts;
 pub(crate) mod page_summary;
+mod pairs;
 pub mod published;
 pub(crate) mod summary;
 mod verdict;
+mod width;
 
 pub use alike::same_loads;
-pub use comparisons::{ComparisonRow, Unit, compare};
+pub use comparisons::{ComparisonRow, InteractionRow, Unit, compare};
 pub(crate) use comparisons::{LEVEL, are_of_one_load};
 pub use missing::missing;
 pub use page_facts::PageFacts;
@@ -24,6 +26,7 @@ use crate::Load;
 use crate::study::carry_out::failed;
 use crate::study::carry_out::journal::Entry;
 use crate::study::{BASELINE, PageWeights, Plan, RunRecord};
+use comparisons::interactions;
 use published::{RankCorrelation, rank_correlations};
 use qlog_tools::metrics::byte_index;
 use serde::Serialize;
@@ -56,6 +59,12 @@ pub struct Study {
     pub page_summary: Vec<PageRow>,
     /// One for each scheme but the baseline, and each setting.
     pub comparisons: Vec<ComparisonRow>,
+    /// One for each two schemes in each setting, if asked for: see [`Study::compare_pairs`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<ComparisonRow>,
+    /// One for each scheme and each two settings that differ in one dimension.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interactions: Vec<InteractionRow>,
     /// Schemes that are duplicates under two names, each with its representative: tests count them once.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub twins: BTreeMap<String, String>,
@@ -102,16 +111,10 @@ impl Study {
         let weights = PageWeights::of(plan);
         let baseline = &*plan.baseline;
         let twins = plan.twins_among(&runs);
-        let pages = Pages {
-            certain: plan.certain_settings(),
-            twins: twins.clone(),
-            ..Pages::new(
-                |page| plan.site_of(page),
-                |page| PageWeights::weight_of(weights.as_ref(), page),
-            )
-        };
+        let pages = Pages::of(plan, weights.as_ref(), &twins);
         let summary = summarise_weighted(&runs, metric, baseline, &pages);
         let comparisons = compare(&runs, metric, baseline, &pages);
+        let interactions = interactions(&runs, metric, baseline, &pages);
         drop(pages);
         let page_summary = summarise_pages(&runs, metric, baseline, !plan.is_exact());
         let published = metric.name == byte_index().name && baseline == BASELINE;
@@ -120,6 +123,7 @@ impl Study {
         let pages = plan.pages.iter().map(|it| PageFacts::of(it)).collect();
         let head =
             Self { format, provenance, metric, baseline, weights, twins, pages, ..Self::default() };
-        Self { runs, summary, page_summary, comparisons, rank_correlations, loads, ..head }
+        let rows = Self { summary, page_summary, comparisons, interactions, ..head };
+        Self { runs, rank_correlations, loads, ..rows }
     }
 }

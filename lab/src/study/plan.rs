@@ -3,12 +3,14 @@
 pub(crate) mod dimension;
 pub(crate) mod engine;
 pub(crate) mod setting;
+mod stopping;
 mod sweep;
 mod weights;
 
 pub use dimension::{Axis, Dimension, varied};
 pub use engine::{Clock, Engine};
 pub use setting::{DIMENSIONS, Setting, Settings};
+pub use stopping::{Round, Stopping};
 pub use sweep::Sweep;
 pub use weights::{PageWeights, Weights};
 
@@ -92,6 +94,10 @@ pub struct Plan {
     pub delivery_order: DeliveryOrder,
     /// The random seeds, at least one: each load is carried out with each seed.
     pub seeds: Vec<u64>,
+    /// The rule by which more seeds are added; `None`: there are no more.
+    pub stopping: Option<Stopping>,
+    /// The rounds of that rule that have ended.
+    pub rounds: Vec<Round>,
     /// The server's initial window; `None`: its default, or as large as needed if it paces.
     pub initial_window_packets: Option<usize>,
     /// The metric that speedups compare.
@@ -145,6 +151,8 @@ impl Plan {
             metadata: Metadata::default(),
             delivery_order: DeliveryOrder::default(),
             seeds: vec![0],
+            stopping: None,
+            rounds: Vec::new(),
             initial_window_packets: None,
             metric: metrics::byte_index(),
             weights: Weights::default(),
@@ -216,6 +224,9 @@ impl Plan {
         let settings =
             self.settings.each().into_iter().map(|(network, it)| (network, Arc::new(it)));
         let settings: Vec<(&Network, Arc<Setting>)> = settings.collect();
+        // The place of a load stays the same if seeds are added.
+        let seeds_max = self.stopping.as_ref().map_or(0, |it| it.seeds_max);
+        let places_kept = seeds_max.saturating_sub(self.seeds.len()) * self.schemes.len();
         let (mut group, mut place) = (0, 0);
         for page in &self.pages {
             for (network, setting) in &settings {
@@ -230,6 +241,7 @@ impl Plan {
                     }
                     group += 1;
                 }
+                place += places_kept;
             }
         }
         cells
@@ -241,6 +253,11 @@ impl Plan {
         self.check_baseline()?;
         self.check_signals()?;
         self.check_weights()?;
+        if self.stopping.is_some() && self.shard.is_some() {
+            return impossible(
+                "--width: a shard cannot tell how wide the intervals of the whole study are; leave it out, and name the number of --seeds",
+            );
+        }
         if let Some(name) = self.looking_ahead().filter(|_| self.metadata != Metadata::Full) {
             return impossible(format!(
                 "`{name}` looks ahead in the whole page: use --metadata full"

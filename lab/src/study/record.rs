@@ -55,6 +55,17 @@ pub fn run_into(
     Ok(Study::of(plan, provenance, entries))
 }
 
+/// Takes the seeds and the rounds over that the study in `folder` has already, if the same rule adds seeds to both.
+pub fn take_rounds_over(plan: &mut Plan, folder: &Path) {
+    let Ok(there) = manifest::plan(&folder.join(manifest::FILE)) else { return };
+    if plan.stopping.is_some()
+        && there.stopping == plan.stopping
+        && there.seeds.starts_with(&plan.seeds)
+    {
+        (plan.seeds, plan.rounds) = (there.seeds, there.rounds);
+    }
+}
+
 /// Whether `folder` contains a study, finished or not.
 pub fn is_study(folder: &Path) -> bool {
     folder.join(manifest::FILE).is_file() && folder.join(journal::FILE).is_file()
@@ -89,6 +100,10 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError
         return Ok(fresh);
     }
     let mut there = manifest::read(&path)?;
+    let has_more_rounds = manifest::has_more_rounds(&there, &fresh);
+    if has_more_rounds {
+        there["seeds"] = fresh["seeds"].clone();
+    }
     let differing = manifest::difference(&there, &fresh);
     if let Some(key) = differing.or((there["shard"] != fresh["shard"]).then_some("shard")) {
         let set_by = manifest::set_by(key);
@@ -105,6 +120,10 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError
             (None, Some(there)) => drop(there.remove(key)),
             (None, None) => {}
         }
+    }
+    if has_more_rounds {
+        // If this round is interrupted, the manifest must name its loads.
+        manifest::write(&there, folder)?;
     }
     Ok(there)
 }

@@ -3,10 +3,12 @@
 mod answer;
 mod film;
 pub mod folder;
+mod pairs;
 pub(crate) mod report;
 mod rows;
 
 pub use film::film;
+pub use pairs::pair_matrices;
 pub use report::conditions;
 pub(crate) use report::most_telling;
 pub use report::{answers, page_dots, title};

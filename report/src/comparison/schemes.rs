@@ -76,10 +76,10 @@ pub fn p_text(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
-type NumbersOf = fn(&SchemeRow) -> &SchemeNumbers;
+pub(super) type NumbersOf = fn(&SchemeRow) -> &SchemeNumbers;
 
 /// The resources that the answer concerns, with their name.
-fn main_set(comparison: &Comparison) -> (&'static str, NumbersOf) {
+pub(super) fn main_set(comparison: &Comparison) -> (&'static str, NumbersOf) {
     let has_atf = comparison.schemes.iter().any(|it| it.atf.speedups.pages > 0);
     match comparison.metric.is_of_page() {
         true => (PAGE, |it| &it.atf),

@@ -3,7 +3,7 @@
 use minijinja::value::Serde;
 use minijinja::{Value, context};
 
-use super::{Comparison, NamedFigure, PageComparison, Row, schemes};
+use super::{Comparison, NamedFigure, PageComparison, Row, pairs, schemes};
 use figures::number_texts::{milliseconds_text, or_dash, ratio_number};
 use qlog_tools::metrics::{METRICS, Metric, Set};
 
@@ -75,6 +75,8 @@ pub(super) fn of(comparison: &Comparison) -> Value {
         lead => lead.map(|it| Value::from(Serde(it))),
         answer_table => schemes::answer_table(comparison),
         other_tables => schemes::other_tables(comparison),
+        pairs => pairs::tables(comparison),
+        pairs_key => pairs::PAIRS_KEY,
         figures => figures.collect::<Vec<Value>>(),
         omitted => &comparison.omitted,
         folded => drawn.len() > FOLDED_FROM,

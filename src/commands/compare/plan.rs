@@ -1,11 +1,11 @@
 //! From flags to a plan.
 
-use super::Arguments;
+use super::{Arguments, Asked};
 use crate::commands::browser::Which;
 use crate::{output, values};
 use ::corpus::{Page, Query};
 use ::serve::Failure;
-use lab::study::{BASELINE, Engine, Plan, Settings, engines, manifest};
+use lab::study::{BASELINE, Engine, Plan, Settings, Stopping, engines, manifest};
 use lab::{Contender, Metadata};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -29,6 +29,9 @@ const TODAY: Defaults = Defaults {
     baseline: "rfc9218",
     seeds: 9,
 };
+
+/// The most seeds of a study whose width of intervals decides on them.
+const SEEDS_MAX: u64 = 64;
 
 const PAPER: Defaults = Defaults {
     pages: "@first-60",
@@ -82,8 +85,13 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Prints a note about flags that have no effect on engine `ideal`.
+/// Prints a note about flags that have no effect: on seeds over links without chance, and on engine `ideal`.
 pub(super) fn note_what_changes_nothing(arguments: &Arguments, plan: &Plan) {
+    if arguments.asked.width.is_some() && plan.stopping.is_none() {
+        output::note(
+            "note: --width: nothing is random on these links, so more seeds would give the same loads",
+        );
+    }
     if plan.engine.has_transport() {
         return;
     }
@@ -167,9 +175,23 @@ fn asked_for(arguments: &Arguments) -> Result<Plan, Failure> {
             first,
         )
     };
-    let has_chance = plan.engine.repeats() && plan.has_chance();
-    let loads = asked.seeds.unwrap_or(if has_chance { defaults.seeds } else { 1 });
-    Ok(Plan { seeds: (asked.first_seed..asked.first_seed + loads).collect(), ..plan })
+    Ok(seeded(plan, asked, defaults))
+}
+
+/// The plan with its seeds, or with the rule that decides on them.
+fn seeded(plan: Plan, asked: &Asked, defaults: &Defaults) -> Plan {
+    let has_chance = plan.has_chance();
+    let rule = asked.width.filter(|_| has_chance).map(|width_percent| Stopping {
+        width_percent,
+        seeds_max: usize::try_from(asked.seeds.unwrap_or(SEEDS_MAX)).unwrap_or(usize::MAX),
+    });
+    let default = if has_chance && plan.engine.repeats() { defaults.seeds } else { 1 };
+    let loads = asked.seeds.filter(|_| asked.width.is_none()).unwrap_or(default);
+    let plan = Plan { seeds: (asked.first_seed..asked.first_seed + loads).collect(), ..plan };
+    match rule {
+        Some(rule) => plan.stopped_by(rule),
+        None => plan,
+    }
 }
 
 /// The facts that the server knows. A server that obeys signals does not use them.

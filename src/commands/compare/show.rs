@@ -4,15 +4,22 @@ use crate::output;
 use crate::output::number;
 use ::serve::Failure;
 use figures::number_texts::ratio_number;
-use lab::study::{Plan, Study, answers, conditions, missing, same_loads, scheme_rows, title};
+use lab::study::{
+    Plan, Study, answers, conditions, missing, pair_matrices, same_loads, scheme_rows, title,
+};
 use qlog_tools::metrics::Metric;
-use report::comparison::{PushMeans, SchemeNumbers, SchemeRow, p_text};
+use report::comparison::{
+    PAIRS_KEY, Pair, PairMatrix, PushMeans, SchemeNumbers, SchemeRow, p_text,
+};
 
-pub(super) fn show(plan: &Plan, study: &Study) -> Result<(), Failure> {
+pub(super) fn show(plan: &Plan, study: &Study, with_pairs: bool) -> Result<(), Failure> {
     output::line(&title(plan, study))?;
     answers(plan, study).iter().try_for_each(|it| output::line(it))?;
     output::line("")?;
     table(plan, &scheme_rows(plan, study))?;
+    if with_pairs {
+        all_pairs(&pair_matrices(plan, study))?;
+    }
     output::line(&conditions(plan))?;
     missing(plan, &study.runs).iter().try_for_each(|it| output::line(it))?;
     same_loads(plan, study).iter().try_for_each(|it| output::line(it))?;
@@ -43,6 +50,25 @@ fn table(plan: &Plan, rows: &[SchemeRow]) -> Result<(), Failure> {
     });
     let verdict = shown.iter().position(|it| it.heading == VERDICT).map(|it| it + 1);
     output::line(&output::table(&header, verdict.as_slice(), cells).to_string())
+}
+
+fn all_pairs(matrices: &[PairMatrix]) -> Result<(), Failure> {
+    let key = match matrices {
+        [] => "All pairs: there are fewer than three schemes, or too few pairs of loads for a test",
+        _ => PAIRS_KEY,
+    };
+    for matrix in matrices {
+        output::line(&format!("All pairs, {}", matrix.sentence()))?;
+        let numbers = (1..=matrix.schemes.len()).map(|it| it.to_string());
+        let header: Vec<String> = ["scheme".to_owned()].into_iter().chain(numbers).collect();
+        let header: Vec<&str> = header.iter().map(String::as_str).collect();
+        let rows = matrix.row_names().zip(&matrix.cells).map(|(name, cells)| {
+            let cells = cells.iter().map(|it| it.map_or("-  ".to_owned(), Pair::text));
+            [name].into_iter().chain(cells).collect()
+        });
+        output::line(&output::table(&header, &[], rows).to_string())?;
+    }
+    output::line(key)
 }
 
 /// Replaces UNIT by the unit of a pair, METRIC by the study's metric, and MS by its unit.

@@ -173,7 +173,7 @@ fn write_below(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
 }
 
 /// Keys of a manifest whose lists are not multiplied with each other.
-const NOT_MULTIPLIED: [&str; 2] = ["argv", "initial_window_packets"];
+const NOT_MULTIPLIED: [&str; 3] = ["argv", "initial_window_packets", "rounds"];
 
 /// Refuses a manifest that would have other files of this machine read, because a network can be named by its file, and one of more loads
 /// than memory can hold.

@@ -5,7 +5,9 @@ use crate::network::Network;
 use crate::study::carry_out::failed;
 use crate::study::plan::engine::Engine;
 use crate::study::plan::setting::DIMENSIONS;
-use crate::study::{BASELINE, Plan, Setting, Settings, Shard, StudyError, Weights, page_sha256};
+use crate::study::{
+    BASELINE, Plan, Round, Setting, Settings, Shard, Stopping, StudyError, Weights, page_sha256,
+};
 use crate::{Contender, DeliveryOrder, FileError, Metadata, write_file};
 use client::profile::Profile;
 use corpus::Page;
@@ -53,6 +55,10 @@ struct Recorded {
     metadata: Metadata,
     delivery_order: DeliveryOrder,
     seeds: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stopping: Option<Stopping>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rounds: Vec<Round>,
     shard: Option<String>,
     /// By network, in order; empty without a transport.
     initial_window_packets: Vec<usize>,
@@ -136,6 +142,8 @@ fn recorded(plan: &Plan) -> Recorded {
         metadata: plan.metadata,
         delivery_order: plan.delivery_order,
         seeds: plan.seeds.clone(),
+        stopping: plan.stopping.clone(),
+        rounds: plan.rounds.clone(),
         shard: plan.shard.map(|it| it.to_string()),
         initial_window_packets,
         client_receive_bytes: transport.then_some(receive),
@@ -146,8 +154,8 @@ fn recorded(plan: &Plan) -> Recorded {
 }
 
 /// Keys that change summaries, but no loads.
-pub(crate) const OF_SUMMARIES: [&str; 5] =
-    ["metric", "baseline", "weights", "left_out", failed::KEY];
+pub(crate) const OF_SUMMARIES: [&str; 6] =
+    ["metric", "baseline", "weights", "left_out", "rounds", failed::KEY];
 
 /// The first key that proves that two manifests belong to different studies or programs.
 pub(crate) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
@@ -158,11 +166,21 @@ pub(crate) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str
     })
 }
 
+/// Whether `later` is `earlier` with the seeds of more rounds.
+pub(crate) fn has_more_rounds(earlier: &Value, later: &Value) -> bool {
+    let [seeds, more_seeds] =
+        [earlier, later].map(|it| it["seeds"].as_array().cloned().unwrap_or_default());
+    earlier["stopping"].is_object()
+        && earlier["stopping"] == later["stopping"]
+        && more_seeds.starts_with(&seeds)
+}
+
 /// The flag that sets the value of a key, for a user who never saw the manifest.
 pub(crate) fn set_by(key: &str) -> String {
     let flag = match key {
         "initial_window_packets" => "--initial-window",
         "seeds" => "--seeds or --first-seed",
+        "stopping" => "--width or --seeds",
         "pages" => "the pages",
         "engine" => "--engine",
         "browser" => "the browser, or the pages' bodies",
@@ -300,6 +318,8 @@ fn planned(recorded: &Recorded, folder: &Path) -> Result<Plan, String> {
         metadata: recorded.metadata,
         delivery_order: recorded.delivery_order,
         seeds: recorded.seeds.clone(),
+        stopping: recorded.stopping.clone(),
+        rounds: recorded.rounds.clone(),
         shard,
         metric,
         baseline: recorded.baseline.clone(),

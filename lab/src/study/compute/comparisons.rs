@@ -1,5 +1,10 @@
 //! Compares each scheme with the baseline: the size of the difference over sites, and whether it exceeds chance.
 
+mod interactions;
+
+pub use interactions::InteractionRow;
+pub(crate) use interactions::interactions;
+
 use crate::study::compute::summary::{LoadSpeedups, Paired, grouped};
 use crate::study::statistics::bootstrap::bootstrap_geometric_mean;
 use crate::study::statistics::signed_ranks::{Method, SignedRanks, holm};
@@ -88,25 +93,41 @@ pub fn compare<'a>(
     baseline: &'a str,
     pages: &Pages<'a>,
 ) -> Vec<ComparisonRow> {
-    let baselines = Paired::of(runs, baseline, metric);
-    let varied = varied(runs.iter().map(|it| &it.setting));
-    let groups = grouped(runs, |it| (&it.scheme, &it.setting));
     if runs.iter().any(|run| run.scheme == baseline && run.has_failed_scheme()) {
         return Vec::new();
     }
+    let is_compared = |run: &RunRecord| run.scheme != baseline && !run.has_failed_scheme();
+    let mut rows = rows_over(runs, metric, baseline, pages, is_compared);
+    judge(&mut rows, &pages.twins);
+    rows
+}
+
+/// A row for each group of loads that `is_compared`, without what [`judge`] adds.
+pub(crate) fn rows_over<'a>(
+    runs: &'a [RunRecord],
+    metric: &'static Metric,
+    baseline: &'a str,
+    pages: &Pages<'a>,
+    is_compared: impl Fn(&RunRecord) -> bool,
+) -> Vec<ComparisonRow> {
+    let baselines = Paired::of(runs, baseline, metric);
+    let varied = varied(runs.iter().map(|it| &it.setting));
     let unit = Unit::of(runs, pages);
-    let mut rows: Vec<ComparisonRow> = Vec::new();
-    for group in &groups {
-        if group[0].scheme != baseline && !group[0].has_failed_scheme() {
-            let setting = group[0].setting.told(&varied);
-            rows.push(ComparisonRow { setting, ..row(group, unit, &baselines, pages) });
-        }
-    }
-    adjust(&mut rows, &pages.twins);
-    for row in &mut rows {
+    let mut groups = grouped(runs, |it| (&it.scheme, &it.setting));
+    groups.retain(|it| is_compared(it[0]));
+    let rows = groups.iter().map(|group| {
+        let setting = group[0].setting.told(&varied);
+        ComparisonRow { setting, ..row(group, unit, &baselines, pages) }
+    });
+    rows.collect()
+}
+
+/// Adjusts the p of the rows, where the rows of a setting are a family, and names winners.
+pub(crate) fn judge(rows: &mut [ComparisonRow], twins: &BTreeMap<String, String>) {
+    adjust(rows, twins);
+    for row in rows {
         row.winner = BySet { all: row.winner(Set::All), atf: row.winner(Set::Atf) };
     }
-    rows
 }
 
 /// The row without the columns that depend on others.
@@ -227,7 +248,7 @@ impl Outcome {
     }
 }
 
-/// Adjusts the p of each setting's schemes for their number, separately for each set of resources. `twins` count once.
+/// Adjusts the p of each setting's rows for their number, separately for each set of resources. `twins` count once.
 fn adjust(rows: &mut [ComparisonRow], twins: &BTreeMap<String, String>) {
     let mut families: BTreeMap<Setting, Vec<&mut ComparisonRow>> = BTreeMap::new();
     for row in rows {
@@ -247,14 +268,15 @@ fn adjusted(
     set: Set,
 ) -> Vec<Option<f64>> {
     let tested = family.iter().filter(|it| !twins.contains_key(&it.scheme));
-    let tested = tested.filter_map(|it| Some((&it.scheme, it.wilcoxon_p.get(set)?)));
-    let (schemes, p_values): (Vec<&String>, Vec<f64>) = tested.unzip();
-    let of_scheme: BTreeMap<&String, f64> = schemes.into_iter().zip(holm(&p_values)).collect();
+    let tested =
+        tested.filter_map(|it| Some(((&it.scheme, &it.baseline), it.wilcoxon_p.get(set)?)));
+    let (tests, p_values): (Vec<(&String, &String)>, Vec<f64>) = tested.unzip();
+    let of_test: BTreeMap<_, f64> = tests.into_iter().zip(holm(&p_values)).collect();
     let of_rows = family.iter().map(|row| {
         let own = row.wilcoxon_p.get(set)?;
         let name = twins.get(&row.scheme).unwrap_or(&row.scheme);
         // A duplicate of the baseline belongs to no family.
-        Some(of_scheme.get(name).map_or(own, |it| it.max(own)))
+        Some(of_test.get(&(name, &row.baseline)).map_or(own, |it| it.max(own)))
     });
     of_rows.collect()
 }

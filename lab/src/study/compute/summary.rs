@@ -3,7 +3,9 @@
 use crate::study::compute::comparisons::log_ratios;
 use crate::study::statistics::bootstrap::{bootstrap_geometric_mean, bootstrap_weighted_mean};
 use crate::study::statistics::{Interval, Weighted, mean, weighted_mean, weighted_median};
-use crate::study::{BASELINE, OnlyAtf, Pushes, RunRecord, Setting, Unit, varied};
+use crate::study::{
+    BASELINE, OnlyAtf, PageWeights, Plan, Pushes, RunRecord, Setting, Unit, varied,
+};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Metric, Set};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,6 +163,17 @@ impl<'a> Pages<'a> {
     ) -> Self {
         let (site_of, weight_of) = (Box::new(site_of), Box::new(weight_of));
         Self { site_of, weight_of, certain: BTreeSet::new(), twins: BTreeMap::new() }
+    }
+
+    /// The pages of a plan, by its sites, weights, and links.
+    pub(crate) fn of(
+        plan: &'a Plan,
+        weights: Option<&'a PageWeights>,
+        twins: &BTreeMap<String, String>,
+    ) -> Self {
+        let weight_of = move |page: &str| PageWeights::weight_of(weights, page);
+        let certain = plan.certain_settings();
+        Self { certain, twins: twins.clone(), ..Self::new(|it| plan.site_of(it), weight_of) }
     }
 
     /// Whether seeds affect loads in a setting.

@@ -1,7 +1,10 @@
 //! A study's answer in sentences. They come first wherever it is shown, and claim no more than its tests support.
 
+mod interactions;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use interactions::no_interaction;
 
 use crate::study::compute::Verdict;
 use crate::study::plan::dimension::NETWORK;
@@ -30,6 +33,7 @@ pub(crate) fn answer(plan: &Plan, study: &Study) -> Vec<String> {
     }
     sentences.extend(view.without_a_winner());
     sentences.extend(view.groups().iter().map(|it| view.sentence(it)));
+    sentences.extend(view.interactions());
     sentences.extend(view.too_few_pairs());
     sentences
 }

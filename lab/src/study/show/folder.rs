@@ -1,5 +1,5 @@
 //! The files of a study's folder, beside the journal of its loads: `manifest.json` (how to repeat it), `runs.csv`,
-//! `summary.csv`, `comparisons.csv` and `pages.csv`, `report.html`, the figures, and on request `study.json`, which repeats
+//! `summary.csv`, `comparisons.csv`, `pairs.csv`, `interactions.csv` and `pages.csv`, `report.html`, the figures, and on request `study.json`, which repeats
 //! everything, including the loads.
 
 mod figures;
@@ -10,8 +10,8 @@ use crate::study::carry_out::manifest::{self, write_json};
 use crate::study::plan::dimension::{self, File};
 use crate::study::statistics::Interval;
 use crate::study::{
-    ComparisonRow, Dimension, PageRow, Plan, Pushes, RunRecord, Setting, Study, StudyError,
-    SummaryRow,
+    ComparisonRow, Dimension, InteractionRow, PageRow, Plan, Pushes, RunRecord, Setting, Study,
+    StudyError, SummaryRow,
 };
 use crate::{FileError, write_file};
 use ::figures::FigureStyle;
@@ -62,8 +62,14 @@ fn write_tables(study: &Study, folder: &Path) -> Result<(), FileError> {
     let columns = Columns::new(study, File::Summary, settings);
     let rows = study.summary.iter().map(|it| summary_cells(it, &columns));
     write_table(study, &folder.join("summary.csv"), rows)?;
-    let rows = study.comparisons.iter().map(|it| comparison_cells(it, &columns));
-    write_table(study, &folder.join("comparisons.csv"), rows)?;
+    for (file, rows) in [("comparisons.csv", &study.comparisons), ("pairs.csv", &study.pairs)] {
+        let rows = rows.iter().map(|it| comparison_cells(it, &columns));
+        write_table(study, &folder.join(file), rows)?;
+    }
+    if !study.interactions.is_empty() {
+        let rows = study.interactions.iter().map(|it| interaction_cells(it, &columns));
+        write_table(study, &folder.join("interactions.csv"), rows)?;
+    }
     let rows = study.page_summary.iter().map(|it| page_cells(study, it, &columns));
     write_table(study, &folder.join("pages.csv"), rows)
 }
@@ -268,6 +274,24 @@ fn comparison_cells(row: &ComparisonRow, columns: &Columns) -> Cells {
         .by_set("wilcoxon_method", &row.wilcoxon_method.map(|it| Some(it.name())))
         .by_set("holm_p", &row.holm_p)
         .by_set("winner", &row.winner)
+}
+
+fn interaction_cells(row: &InteractionRow, columns: &Columns) -> Cells {
+    let cells = Cells::default()
+        .text("scheme", &row.scheme)
+        .text("baseline", &row.baseline)
+        .text("dimension", row.dimension)
+        .setting(columns, &row.setting);
+    let cells = columns.dimensions.iter().fold(cells, |cells, it| {
+        cells.text(&format!("other_{}", it.column), &it.cell(&row.other_setting))
+    });
+    cells
+        .by_set("sites", &row.sites)
+        .by_set("ratio_of_ratios", &row.ratio_of_ratios)
+        .interval("ratio_of_ratios", row.ratio_of_ratios_interval)
+        .by_set("wilcoxon_p", &row.wilcoxon_p)
+        .by_set("holm_p", &row.holm_p)
+        .by_set("differs", &row.differs)
 }
 
 fn page_cells(study: &Study, row: &PageRow, columns: &Columns) -> Cells {

@@ -9,7 +9,8 @@ pub use conditions::conditions;
 
 use crate::study::carry_out::loading::DRAWN_MAX;
 use crate::study::compute::summary::{Group, Paired, group, measured};
-use crate::study::show::answer::answer;
+use crate::study::show::answer::{answer, no_interaction};
+use crate::study::show::pairs::pair_matrices;
 use crate::study::show::rows::scheme_rows;
 use crate::study::statistics::{equal, median};
 use crate::study::{Dimension, Plan, RunRecord, Setting, Study, StudyError, missing, same_loads};
@@ -79,12 +80,18 @@ pub(crate) fn comparison(
     Ok(Comparison {
         title: title(plan, study),
         answers: [answer(plan, study), view.best()].concat(),
-        conditions: [&[conditions(plan)], &*missing(plan, &study.runs), &*same_loads(plan, study)]
-            .concat(),
+        conditions: [
+            vec![conditions(plan)],
+            missing(plan, &study.runs),
+            same_loads(plan, study),
+            no_interaction(plan, study).into_iter().collect(),
+        ]
+        .concat(),
         baseline: view.baseline.to_owned(),
         metric: plan.metric,
         provenance: study.provenance.clone(),
         schemes: scheme_rows(plan, study),
+        pairs: pair_matrices(plan, study),
         figures: view.figures(),
         omitted,
         pages,

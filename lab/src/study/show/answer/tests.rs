@@ -69,6 +69,7 @@ fn a_clear_winner_is_the_first_sentence() {
              on 3g; 14 sites.",
             "srpt is worse than rfc9218 on every network: the ratio is 0.80 (0.78 to 0.82) on cable and 0.80 (0.78 to 0.82) on \
              3g; 14 sites.",
+            "The ratio of dfifo is higher on 3g than on cable: 1.17 times (1.17 to 1.17).",
         ]
     );
 }
@@ -142,7 +143,8 @@ fn a_winner_on_one_network_only_is_said_to_be_one_there_only() {
         answer(&plan, &study),
         [
             "dfifo is better than rfc9218 on 3g only: the ratio is 1.30 (1.27 to 1.33); it is not shown to be better or \
-             worse than rfc9218 on cable: the ratio is 0.99 (0.86 to 1.14); 14 sites."
+             worse than rfc9218 on cable: the ratio is 0.99 (0.86 to 1.14); 14 sites.",
+            "The ratio of dfifo is higher on 3g than on cable: 1.31 times (1.14 to 1.50).",
         ]
     );
 }
@@ -180,7 +182,11 @@ fn many_settings_are_counted_and_not_named() {
     let (plan, study) = planted(14, &networks, &["rfc9218", "dfifo"], ratio);
     assert_eq!(
         answer(&plan, &study),
-        ["dfifo is better than rfc9218 on every network: the ratios are 1.10 to 1.50; 14 sites."]
+        [
+            "dfifo is better than rfc9218 on every network: the ratios are 1.10 to 1.50; 14 sites.",
+            "Ratios differ between settings in 4 of 10 tests (`interactions` of the JSON has each). The ratio of dfifo is higher \
+             on 2g than on 3g: 1.36 times (1.36 to 1.36)."
+        ]
     );
 }
 

@@ -29,7 +29,9 @@ pub fn conditions(plan: &Plan) -> String {
     let settings: Vec<Setting> = plan.settings.each().into_iter().map(|it| it.1).collect();
     let circumstances = circumstances(plan, &settings.iter().collect::<Vec<_>>());
     let twins: Vec<String> = plan.said_of_twins().iter().map(|it| format!("; {it}")).collect();
-    format!("{circumstances}; {}, {}{shown}{weights}{}", pages(plan), loads(plan), twins.concat())
+    let seeds = plan.said_of_seeds().map(|it| format!("; {it}")).unwrap_or_default();
+    let twins = twins.concat();
+    format!("{circumstances}; {}, {}{shown}{seeds}{weights}{twins}", pages(plan), loads(plan))
 }
 
 /// The content of a figure over pages.
