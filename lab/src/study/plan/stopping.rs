@@ -148,8 +148,9 @@ mod tests {
             }
         }
         assert!(plan.seeds.iter().copied().eq(40..40 + plan.seeds.len() as u64));
-        assert!(!plan.end_round(Some(1.0)) || plan.said_of_seeds().is_none());
-        (counts, plan.said_of_seeds())
+        let said = plan.said_of_seeds();
+        assert!(said.is_none() || !plan.end_round(Some(1.0)), "what is decided stays so");
+        (counts, said)
     }
 
     #[test]

@@ -144,7 +144,7 @@ fn a_winner_on_one_network_only_is_said_to_be_one_there_only() {
         [
             "dfifo is better than rfc9218 on 3g only: the ratio is 1.30 (1.27 to 1.33); it is not shown to be better or \
              worse than rfc9218 on cable: the ratio is 0.99 (0.86 to 1.14); 14 sites.",
-            "The ratio of dfifo is higher on 3g than on cable: 1.31 times (1.14 to 1.50).",
+            "The ratio of dfifo is higher on 3g than on cable: 1.31 times (1.15 to 1.48).",
         ]
     );
 }
