@@ -80,13 +80,7 @@ pub(crate) fn comparison(
     Ok(Comparison {
         title: title(plan, study),
         answers: [answer(plan, study), view.best()].concat(),
-        conditions: [
-            vec![conditions(plan)],
-            missing(plan, &study.runs),
-            same_loads(plan, study),
-            no_interaction(plan, study).into_iter().collect(),
-        ]
-        .concat(),
+        conditions: all_conditions(plan, study),
         baseline: view.baseline.to_owned(),
         metric: plan.metric,
         provenance: study.provenance.clone(),
@@ -96,6 +90,14 @@ pub(crate) fn comparison(
         omitted,
         pages,
     })
+}
+
+fn all_conditions(plan: &Plan, study: &Study) -> Vec<String> {
+    let mut all = vec![conditions(plan)];
+    all.extend(missing(plan, &study.runs));
+    all.extend(same_loads(plan, study));
+    all.extend(no_interaction(plan, study));
+    all
 }
 
 /// The answer of a study in sentences: how each scheme compares with the baseline, and which one is the best of all.
