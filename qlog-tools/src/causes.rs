@@ -349,7 +349,9 @@ mod tests {
         let sent = [(1, 0), (2, 10), (3, 20), (4, 10), (5, 20), (6, 30)];
         let came = [(1, 0), (6, 30), (4, 10), (2, 10), (5, 20)];
         let mut arrived = NumberRanges::default();
-        came.iter().for_each(|it| arrived.add(it.0, it.0));
+        for (packet, _) in came {
+            arrived.add(packet, packet);
+        }
         let (mut client, mut server) = (log(Vantage::Client, &came), log(Vantage::Server, &sent));
         client.packets = Some(PacketLog { received: arrived.clone(), ..PacketLog::default() });
         server.packets = Some(PacketLog { acknowledged: Some(arrived), ..PacketLog::default() });

@@ -118,8 +118,8 @@ fn events(frames: &[Frame]) -> EventColumns {
         }
     }
     let mut columns = EventColumns::of(&list, |time_us| time_us, &shown);
-    columns.whose = "the client".to_owned();
-    columns.file = "made-up.sqlog".to_owned();
+    "the client".clone_into(&mut columns.whose);
+    "made-up.sqlog".clone_into(&mut columns.file);
     columns
 }
 

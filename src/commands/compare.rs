@@ -70,8 +70,6 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "json", help_heading = OUTPUT)]
     all_pairs: bool,
     /// Loads at a time [default: the number of cores]
-    ///
-    /// The facts that the server knows about its resources [default: browser]
     #[arg(long, value_name = "N", value_parser = values::at_least_one, help_heading = OUTPUT, hide_short_help = true)]
     jobs: Option<NonZeroUsize>,
     /// Keep the qlogs, in OUT/qlogs

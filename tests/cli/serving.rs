@@ -375,6 +375,7 @@ fn a_route_for_a_host_that_no_certificate_names_is_warned_of() {
     let text =
         ["[site]\nroot = \".\"\n".to_owned(), route("localhost"), route("shop.example")].concat();
     std::fs::write(&file, text).expect("written");
+    std::fs::write(folder.path().join("index.html"), "x").expect("written");
     let certificate = data("server.pem");
     let [file, certificate, key] =
         [&file, &certificate, &key].map(|it| it.to_str().expect("UTF-8"));
@@ -429,6 +430,7 @@ fn what_a_configuration_says_in_vain_is_warned_of() {
     let warnings: Vec<&str> = stderr.lines().filter(|it| it.starts_with("warning: ")).collect();
     let expected = [
         format!("warning: {name}: line 3: directives have no effect unless signals = \"override\""),
+        format!("warning: {}/. has no index.html, so \"/\" is not found", folder.path().display()),
         format!(
             "warning: {name}: [[route]] path \"/\": push \"/gone.css\": the site has no such resource"
         ),

@@ -97,12 +97,11 @@ pub fn import(path: &Path, label: Option<Label>) -> Result<Imported, ImportError
     let bytes = within_limit(opened, &file)?;
     let sha256 = Some(sha256_hex(&bytes));
     let text = json_text(unpacked(bytes, &file)?);
-    let label = match label {
-        Some(label) => Label { sha256: label.sha256.or(sha256), ..label },
-        None => {
-            let from = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            Label { from, sha256, ..Label::named(name_of(path)) }
-        }
+    let label = if let Some(label) = label {
+        Label { sha256: label.sha256.or(sha256), ..label }
+    } else {
+        let from = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Label { from, sha256, ..Label::named(name_of(path)) }
     };
     let folder = path.parent().unwrap_or(Path::new("."));
     let file_size = &|path: &str| size_below(folder, path);

@@ -42,16 +42,8 @@ pub(crate) fn comparison(
         let rows = pages[place].2.rows.iter();
         rows.filter_map(|it| it.speedup.atf.or(it.speedup.all)).fold(0.0, f64::max)
     });
-    let of_settings = match view.settings.len() {
-        1 => String::new(),
-        count => format!(", each in {count} settings,"),
-    };
-    let omitted = format!(
-        "Of {} pages{of_settings} the {} that gain most from a scheme are drawn; the others are lines of the last table.",
-        plan.pages.len(),
-        drawn.len()
-    );
-    let omitted = if drawn.len() < pages.len() { omitted } else { String::new() };
+    let omitted =
+        if drawn.len() < pages.len() { omitted(&view, drawn.len()) } else { String::new() };
     let mut shown = Vec::new();
     for &place in &drawn {
         let (page, setting, _) = &pages[place];
@@ -104,6 +96,18 @@ fn all_conditions(plan: &Plan, study: &Study) -> Vec<String> {
 pub fn answers(plan: &Plan, study: &Study) -> Vec<String> {
     let best = View::new(plan, study, FigureStyle::Screen).best();
     [answer(plan, study), best].concat()
+}
+
+/// How many pages are drawn, and where the others are.
+fn omitted(view: &View<'_>, drawn: usize) -> String {
+    let of_settings = match view.settings.len() {
+        1 => String::new(),
+        count => format!(", each in {count} settings,"),
+    };
+    let pages = view.plan.pages.len();
+    format!(
+        "Of {pages} pages{of_settings} the {drawn} that gain most from a scheme are drawn; the others are lines of the last table."
+    )
 }
 
 /// Each page as a dot, by its speedups: one figure for all settings that differ only in their send buffers.
