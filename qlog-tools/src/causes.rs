@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::assembly::{Assembly, StreamFrame};
+use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
 use crate::pairing::other_end;
 use crate::trace::{Trace, Vantage};
@@ -162,12 +163,12 @@ fn arrived<'a>(
     server: Option<&Trace>,
 ) -> impl Iterator<Item = FrameCauses> + use<'a> {
     let first = server.map(|server| FirstSent::of(&server.arrivals));
-    let has_arrived = |number| client.packets.as_ref().is_some_and(|it| it.received.has(number));
     let mut streams: BTreeMap<u64, Stream> = BTreeMap::new();
     client.arrivals.iter().map(move |(frame, packet)| {
         let stream = streams.entry(frame.stream).or_default();
-        let before =
-            first.as_ref().and_then(|it| it.sent_before(&frame, stream, packet?, has_arrived));
+        let before = first
+            .as_ref()
+            .and_then(|it| it.sent_before(&frame, stream, packet?, client.received()));
         let mark = stream.mark(&frame, packet, before.as_ref().map(|it| it.lost_bytes > 0));
         let new_bytes = stream.receive(&frame, packet);
         let mut causes = Causes { duplicate_bytes: frame.bytes - new_bytes, ..Causes::default() };
@@ -212,7 +213,7 @@ impl FirstSent {
         frame: &StreamFrame,
         stream: &Stream,
         packet: u64,
-        has_arrived: impl Fn(u64) -> bool,
+        received: Option<&NumberRanges>,
     ) -> Option<SentBefore> {
         let sent = self.streams.get(&frame.stream)?;
         let mut before = SentBefore::default();
@@ -223,7 +224,7 @@ impl FirstSent {
             for (&start, &(stop, first)) in overlapping {
                 is_known = true;
                 if first < packet {
-                    let is_late = has_arrived(first);
+                    let is_late = received.is_some_and(|it| it.has(first));
                     let sum = if is_late { &mut before.late_bytes } else { &mut before.lost_bytes };
                     *sum += stop.min(high) - start.max(low);
                 }
@@ -298,7 +299,6 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::number_ranges::NumberRanges;
     use crate::trace::PacketLog;
 
     /// Frames of stream 0, 10 bytes each, as (packet, offset).

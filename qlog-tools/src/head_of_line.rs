@@ -34,11 +34,7 @@ pub struct Arrivals<'a> {
 impl<'a> Arrivals<'a> {
     /// The arrivals from a client's log, and the sent frames from the server's.
     pub fn of(client: &'a Trace, sent: Option<&'a PackedFrames>) -> Self {
-        Self {
-            frames: &client.arrivals,
-            sent,
-            received: client.packets.as_ref().map(|it| &it.received),
-        }
+        Self { frames: &client.arrivals, sent, received: client.received() }
     }
 }
 

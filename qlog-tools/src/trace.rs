@@ -309,6 +309,11 @@ impl Trace {
         self.packets.as_ref()?.handshake_us
     }
 
+    /// The numbers of the 1-RTT packets that arrived; `None` if the log has no packets.
+    pub(crate) fn received(&self) -> Option<&NumberRanges> {
+        self.packets.as_ref().map(|it| &it.received)
+    }
+
     /// The acknowledged 1-RTT packets of this side; `None` if no acknowledgement was logged.
     pub(crate) fn acknowledged(&self) -> Option<&NumberRanges> {
         self.packets.as_ref()?.acknowledged.as_ref()
