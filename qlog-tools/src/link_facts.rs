@@ -146,8 +146,8 @@ fn loss(trace: &Trace) -> Option<f64> {
     Some(missing.lost as f64 / missing.lost.saturating_add(numbers.len() as u64) as f64)
 }
 
-/// The numbers of the 1-RTT packets that a log received. `None`: one of them is not known, and could be any that seems to be missing,
-/// or records could not be read, which may be of such packets.
+/// The numbers of the 1-RTT packets that a log received. `None`: a packet has no number, or records could not be read. Each of these
+/// could be a packet that seems to be missing.
 pub(crate) fn received_numbers(trace: &Trace) -> Option<BTreeSet<u64>> {
     if trace.unread_records() > 0 {
         return None;

@@ -104,7 +104,8 @@ impl Summary {
         let client = (log.vantage != Vantage::Server).then_some(log);
         let (start_us, end_us) = bounds(sender);
         let recovery = LossRecovery::of(sender);
-        let round_trips = round_trips(sender).or_else(|| round_trips(log));
+        let round_trips = Spread::of(round_trips(sender).collect())
+            .or_else(|| Spread::of(round_trips(log).collect()));
         let recovered = Recovered::of(sender, client, &recovery);
         let held = Held::of(sender, &recovered, round_trips.as_ref());
         let waits = client.filter(|it| no_waits(it).is_none());

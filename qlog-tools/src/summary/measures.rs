@@ -42,10 +42,9 @@ pub enum PathBasis {
 impl Flow {
     /// `log` is the client's or, without one, the server's.
     pub(super) fn of(log: &Trace, sender: &Trace) -> Option<Self> {
-        let goodput_bits_per_s = goodput_bits_per_s(log)?;
-        if is_impossible(log) {
-            return None;
-        }
+        let under_way_us = under_way_us(log);
+        let goodput_bits_per_s =
+            goodput_bits_per_s(log, under_way_us).filter(|it| *it <= POSSIBLE_BITS_PER_S)?;
         let arrived = LinkFacts::of(log).filter(|_| log.vantage != Vantage::Server);
         let arrived = arrived.map(|it| (it.rate, PathBasis::Arrivals));
         let path = arrived.or_else(|| {
@@ -54,24 +53,23 @@ impl Flow {
         });
         Some(Self {
             goodput_bits_per_s,
-            under_way_ms: ms(under_way_us(log)),
+            under_way_ms: ms(under_way_us),
             path_bits_per_s: path.map(|it| it.0),
             path_basis: path.map(|it| it.1),
         })
     }
 }
 
-fn goodput_bits_per_s(log: &Trace) -> Option<f64> {
+fn goodput_bits_per_s(log: &Trace, under_way_us: u64) -> Option<f64> {
     let is_of_page = |role| matches!(role, StreamRole::Request | StreamRole::Push);
     let streams = log.streams.iter().filter(|it| is_of_page(it.role));
     let bytes: u64 = streams.map(|it| it.bytes).fold(0, u64::saturating_add);
-    let under_way_us = under_way_us(log);
     (bytes > 0 && under_way_us > 0).then_some(bytes as f64 * 8e6 / under_way_us as f64)
 }
 
 /// Whether responses had more bytes than any path carries in their time.
 pub(super) fn is_impossible(log: &Trace) -> bool {
-    goodput_bits_per_s(log).is_some_and(|it| it > POSSIBLE_BITS_PER_S)
+    goodput_bits_per_s(log, under_way_us(log)).is_some_and(|it| it > POSSIBLE_BITS_PER_S)
 }
 
 /// How long some response was requested and incomplete.
@@ -231,17 +229,14 @@ impl Spread {
     }
 }
 
-/// The round trips that a log measured.
-pub(super) fn round_trips(trace: &Trace) -> Option<Spread> {
-    let mut all: Vec<(u64, f64)> = Vec::new();
-    for sample in trace.samples() {
-        let Some(latest_ms) = sample.latest_rtt_ms.filter(|it| *it > 0.0) else { continue };
-        // Some stacks log their assumption before the first measurement, and many repeat the latest with every other
-        // change.
-        let before_ms = all.last().map_or(INITIAL_RTT_MS, |it| it.1);
-        if latest_ms.total_cmp(&before_ms).is_ne() {
-            all.push((sample.time_us, latest_ms));
-        }
-    }
-    Spread::of(all)
+/// The round trips that a log measured: the time in microseconds and the length in milliseconds of each.
+pub(super) fn round_trips(trace: &Trace) -> impl Iterator<Item = (u64, f64)> + '_ {
+    // Some stacks log their assumption before the first measurement, and many repeat the latest with every other change.
+    let mut before_ms = INITIAL_RTT_MS;
+    trace.samples().iter().filter_map(move |sample| {
+        let latest_ms = sample.latest_rtt_ms.filter(|it| *it > 0.0)?;
+        let is_new = latest_ms.total_cmp(&before_ms).is_ne();
+        before_ms = latest_ms;
+        is_new.then_some((sample.time_us, latest_ms))
+    })
 }

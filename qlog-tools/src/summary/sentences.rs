@@ -364,7 +364,7 @@ impl Teller<'_> {
     fn round_trips(&self) -> Option<Sentence> {
         let round_trips = self.summary.round_trips.as_ref()?;
         let time_ms = round_trips.longest_at_ms;
-        let is_senders = measures::round_trips(self.sender).is_some();
+        let is_senders = measures::round_trips(self.sender).next().is_some();
         let delay = self.summary.ack_delay.map_or_else(
             || "for how long acknowledgements were held back is not logged".to_owned(),
             |it| {

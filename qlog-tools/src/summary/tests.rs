@@ -199,28 +199,6 @@ fn packets_went_at_a_pace() {
     assert_cause(&log, Cause::Pacing, "Pacing, while windows were open, held the sender back");
 }
 
-#[test]
-fn losses_kept_the_window_small() {
-    let mut log = Log::server();
-    rounds(
-        &mut log,
-        8,
-        |_| 50.0,
-        |log, round, at_ms| {
-            if round == 2 {
-                let before = log.next - 4;
-                log.lost(at_ms, before);
-            }
-        },
-    );
-    // In this log, the preceding packet was never acknowledged.
-    log.text = log.text.replace("[[2,3]]", "[[3,3]]");
-    assert_cause(&log, Cause::Loss, "6.2 % of the packets were lost, and cut it once");
-    let summary = log.told();
-    assert_eq!((summary.recovery.lost, summary.recovery.spurious), (Some(1), Some(0)));
-    assert_eq!(summary.recovery.recovery_periods, 1);
-}
-
 /// As quiche logs it: its metrics count what was lost, and say of no packet that it was.
 #[test]
 fn losses_that_cut_nothing_are_not_why_the_window_was_full() {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Eight rounds, in the third of which a packet is lost and the window shrinks to these sizes in turn, and then is whole again.
+/// Eight rounds, in the third of which a packet is lost and the window has these sizes in turn, and then its own again.
 fn cut_to(windows: &[u64]) -> Log {
     let mut log = Log::server();
     rounds(
@@ -19,8 +19,18 @@ fn cut_to(windows: &[u64]) -> Log {
             }
         },
     );
+    // The preceding packet was never acknowledged.
     log.text = log.text.replace("[[2,3]]", "[[3,3]]");
     log
+}
+
+#[test]
+fn losses_kept_the_window_small() {
+    let log = cut_to(&[]);
+    assert_cause(&log, Cause::Loss, "6.2 % of the packets were lost, and cut it once");
+    let summary = log.told();
+    assert_eq!((summary.recovery.lost, summary.recovery.spurious), (Some(1), Some(0)));
+    assert_eq!(summary.recovery.recovery_periods, 1);
 }
 
 #[test]
