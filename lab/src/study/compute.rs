@@ -6,6 +6,7 @@ pub(crate) mod comparisons;
 mod missing;
 mod page_facts;
 pub(crate) mod page_summary;
+mod pages;
 mod pairs;
 pub mod published;
 pub(crate) mod summary;
@@ -19,7 +20,8 @@ pub use missing::missing;
 pub use page_facts::PageFacts;
 pub(crate) use page_summary::Ratio;
 pub use page_summary::{PageRow, summarise_pages};
-pub use summary::{Pages, SummaryRow, by_site, summarise, summarise_weighted};
+pub use pages::Pages;
+pub use summary::{SummaryRow, by_site, summarise, summarise_weighted};
 pub use verdict::Verdict;
 
 use crate::Load;

@@ -1,10 +1,12 @@
 //! A study's `manifest.json`: everything needed to repeat the study.
 
+mod differences;
+
+pub(crate) use differences::{FREE, OF_SUMMARIES, difference, has_more_rounds, set_by};
+
 use crate::ideal::SendBufferModel;
 use crate::network::Network;
-use crate::study::carry_out::failed;
 use crate::study::plan::engine::Engine;
-use crate::study::plan::setting::DIMENSIONS;
 use crate::study::{
     BASELINE, Plan, Round, Setting, Settings, Shard, Stopping, StudyError, Weights, page_sha256,
 };
@@ -96,9 +98,6 @@ struct RecordedScheme {
     sha256: Option<String>,
 }
 
-/// Keys in which two manifests of one study may differ: they record where and when it ran.
-pub(crate) const FREE: [&str; 5] = ["argv", "cpu", "date", "rustc", "shard"];
-
 /// The manifest: the plan, and `program`, which describes the program.
 pub fn provenance(plan: &Plan, mut program: Value) -> Value {
     let recorded = serde_json::to_value(recorded(plan)).unwrap_or_default();
@@ -151,50 +150,6 @@ fn recorded(plan: &Plan) -> Recorded {
         baseline: plan.baseline.clone(),
         weights: plan.weights,
     }
-}
-
-/// Keys that change summaries, but no loads.
-pub(crate) const OF_SUMMARIES: [&str; 6] =
-    ["metric", "baseline", "weights", "left_out", "rounds", failed::KEY];
-
-/// The first key that proves that two manifests belong to different studies or programs.
-pub(crate) fn difference<'a>(one: &'a Value, other: &'a Value) -> Option<&'a str> {
-    let keys = [one, other].into_iter().flat_map(|it| it.as_object().into_iter().flatten());
-    let mut keys = keys.map(|(key, _)| key.as_str());
-    keys.find(|key| {
-        !OF_SUMMARIES.contains(key) && !FREE.contains(key) && one.get(key) != other.get(key)
-    })
-}
-
-/// Whether `later` is `earlier` with the seeds of more rounds.
-pub(crate) fn has_more_rounds(earlier: &Value, later: &Value) -> bool {
-    let [seeds, more_seeds] =
-        [earlier, later].map(|it| it["seeds"].as_array().cloned().unwrap_or_default());
-    earlier["stopping"].is_object()
-        && earlier["stopping"] == later["stopping"]
-        && more_seeds.starts_with(&seeds)
-}
-
-/// The flag that sets the value of a key, for a user who never saw the manifest.
-pub(crate) fn set_by(key: &str) -> String {
-    let flag = match key {
-        "initial_window_packets" => "--initial-window",
-        "seeds" => "--seeds or --first-seed",
-        "stopping" => "--width or --seeds",
-        "pages" => "the pages",
-        "engine" => "--engine",
-        "browser" => "the browser, or the pages' bodies",
-        "schemes" => "--schemes",
-        "send_buffer_model" => "--send-buffer-model",
-        "metadata" => "--metadata",
-        "delivery_order" => "--delivery-order",
-        "shard" => "--shard",
-        other => match DIMENSIONS.iter().find(|dimension| dimension.list == other) {
-            Some(dimension) => dimension.flag,
-            None => return format!("the program (`{other}`)"),
-        },
-    };
-    flag.to_owned()
 }
 
 /// Writes the output of [`provenance`], after the format.
@@ -403,15 +358,6 @@ mod tests {
     use super::*;
     use crate::study::carry_out::engines;
     use server::CongestionControl;
-
-    #[test]
-    fn manifests_differ_by_what_was_studied_and_with_what_not_by_when_and_where() {
-        let one = json!({"date": "a", "seeds": [0], "git_commit": "x", "shard": "1/2"});
-        let other = json!({"date": "b", "seeds": [0], "git_commit": "x", "shard": null});
-        assert_eq!(difference(&one, &other), None);
-        assert_eq!(difference(&one, &json!({"seeds": [0, 1], "git_commit": "x"})), Some("seeds"));
-        assert_eq!(difference(&one, &json!({"seeds": [0]})), Some("git_commit"));
-    }
 
     #[test]
     fn a_manifest_brings_its_plan_back_and_names_a_page_that_is_not_what_it_was() {
