@@ -120,8 +120,11 @@ impl Cells {
         self
     }
 
-    fn setting(self, columns: &Columns, setting: &Setting) -> Self {
-        columns.dimensions.iter().fold(self, |cells, it| cells.text(it.column, &it.cell(setting)))
+    /// The dimensions of a setting, after `prefix`.
+    fn setting(self, prefix: &str, columns: &Columns, setting: &Setting) -> Self {
+        columns.dimensions.iter().fold(self, |cells, it| {
+            cells.text(&format!("{prefix}{}", it.column), &it.cell(setting))
+        })
     }
 
     fn number(self, column: &str, value: Option<f64>) -> Self {
@@ -217,7 +220,7 @@ fn run_cells(run: &RunRecord, columns: &Columns) -> Cells {
         .text("page", &run.page)
         .text("scheme", &run.scheme)
         .text("engine", run.engine.name())
-        .setting(columns, &run.setting)
+        .setting("", columns, &run.setting)
         .text("seed", &run.seed)
         .text("completed", &run.completed)
         .text("unfinished", run.unfinished.as_ref().map_or("", |it| &it.problem))
@@ -232,7 +235,7 @@ fn run_cells(run: &RunRecord, columns: &Columns) -> Cells {
 fn summary_cells(row: &SummaryRow, columns: &Columns) -> Cells {
     let cells = Cells::default()
         .text("scheme", &row.scheme)
-        .setting(columns, &row.setting)
+        .setting("", columns, &row.setting)
         .text("pages", &row.pages)
         .text("sites", &row.sites)
         .by_set("speedup_pages", &row.speedup_pages)
@@ -257,7 +260,7 @@ fn comparison_cells(row: &ComparisonRow, columns: &Columns) -> Cells {
     Cells::default()
         .text("scheme", &row.scheme)
         .text("baseline", &row.baseline)
-        .setting(columns, &row.setting)
+        .setting("", columns, &row.setting)
         .text("pages", &row.pages)
         .text("sites", &row.sites)
         .by_set("ratio_pages", &row.ratio_pages)
@@ -277,15 +280,12 @@ fn comparison_cells(row: &ComparisonRow, columns: &Columns) -> Cells {
 }
 
 fn interaction_cells(row: &InteractionRow, columns: &Columns) -> Cells {
-    let cells = Cells::default()
+    Cells::default()
         .text("scheme", &row.scheme)
         .text("baseline", &row.baseline)
         .text("dimension", row.dimension)
-        .setting(columns, &row.setting);
-    let cells = columns.dimensions.iter().fold(cells, |cells, it| {
-        cells.text(&format!("other_{}", it.column), &it.cell(&row.other_setting))
-    });
-    cells
+        .setting("", columns, &row.setting)
+        .setting("other_", columns, &row.other_setting)
         .by_set("sites", &row.sites)
         .by_set("ratio_of_ratios", &row.ratio_of_ratios)
         .interval("ratio_of_ratios", row.ratio_of_ratios_interval)
@@ -298,7 +298,7 @@ fn page_cells(study: &Study, row: &PageRow, columns: &Columns) -> Cells {
     let cells = Cells::default()
         .text("page", &row.page)
         .text("scheme", &row.scheme)
-        .setting(columns, &row.setting)
+        .setting("", columns, &row.setting)
         .text("loads", &row.loads)
         .text("unfinished", &row.unfinished)
         .metrics("median_", &row.median)
