@@ -52,15 +52,9 @@ impl Choice {
 
     /// The scheme that is named; else the one with the highest ratio over all settings, so that the room opens with what the study found.
     fn scheme<'a>(&'a self, study: &'a Study) -> &'a str {
-        let set = study.main_set();
-        let ratio = |scheme: &str| {
-            let rows = study.comparisons.iter().filter(|it| it.scheme == scheme);
-            geometric_mean(
-                &rows.filter_map(|it| it.geometric_mean_ratio.get(set)).collect::<Vec<_>>(),
-            )
-        };
         let others = self.plan.schemes.iter().map(Contender::name);
-        let ratios = others.filter(|it| *it != self.plan.baseline).map(|it| (ratio(it), it));
+        let ratios =
+            others.filter(|it| *it != self.plan.baseline).map(|it| (mean_ratio(study, it), it));
         // Of equal ones the first.
         let best = ratios.rev().max_by(|one, other| one.0.partial_cmp(&other.0).unwrap_or(Equal));
         self.scheme.as_deref().unwrap_or_else(|| best.map_or(&*self.plan.baseline, |it| it.1))
@@ -75,6 +69,13 @@ impl Choice {
         let dots = page_dots(&plan, &Study::of_runs(&plan, runs)).into_iter();
         dots.map(|it| json!({"svg": it.figure.svg, "caption": it.figure.caption})).collect()
     }
+}
+
+/// The geometric mean of a scheme's ratios over all settings.
+fn mean_ratio(study: &Study, scheme: &str) -> Option<f64> {
+    let rows = study.comparisons.iter().filter(|it| it.scheme == scheme);
+    let ratios = rows.filter_map(|it| it.geometric_mean_ratio.get(study.main_set()));
+    geometric_mean(&ratios.collect::<Vec<_>>())
 }
 
 impl StudyRoom {

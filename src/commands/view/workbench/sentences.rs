@@ -88,13 +88,12 @@ fn compared(now: &LoadedOrder<'_>, other: &LoadedOrder<'_>, metric: &Metric) -> 
     let ratio = from / to;
     let times = format!("{} ms in place of {} ms", milliseconds_text(to), milliseconds_text(from));
     let seen = seen(now.run, other.run);
+    let label = if other.is_by_hand { "The order by hand" } else { other.label };
     if (ratio - 1.0).abs() < WORTH_A_WORD {
-        let label = if other.is_by_hand { "the order by hand" } else { other.label };
         return Some(format!(
-            "By {heading}, {label} makes no difference to {before}: {times}{seen}."
+            "{label} makes no difference to {before} by {heading}: {times}{seen}."
         ));
     }
-    let label = if other.is_by_hand { "The order by hand" } else { other.label };
     let (ratio, side) = if ratio > 1.0 { (ratio, "fast") } else { (1.0 / ratio, "slow") };
     let ratio = ratio_number(ratio);
     Some(format!("{label} is {ratio} times as {side} as {before}: {heading} {times}{seen}."))
