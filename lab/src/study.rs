@@ -45,7 +45,7 @@ pub fn run(plan: &Plan, program: Value, progress: &(dyn Fn() + Sync)) -> Result<
     run_on(plan, Study::default(), program, progress)
 }
 
-/// The same, with the loads of `before`, which has all of its seeds, in place of loading them again.
+/// The same, but without loading the seeds of `before` again: their loads are taken from it.
 pub fn run_on(
     plan: &Plan,
     before: Study,

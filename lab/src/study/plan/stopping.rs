@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The rule: rounds of seeds are added until the widest interval of a ratio is narrow enough.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stopping {
-    /// How wide it may be, in percent: so far may its upper end lie above its lower end.
+    /// The most that its upper end may lie above its lower end, in percent.
     pub width_percent: f64,
     /// The most seeds.
     pub seeds_max: usize,
