@@ -3,8 +3,8 @@
 use super::codings::{Coding, Encoder};
 use super::hot_files::HotFile;
 use crate::limits::{
-    COMPRESSED_AT_ONCE_BYTES, COMPRESSED_BYTES, COMPRESSIBLE_BYTES, COMPRESSION_BYTES,
-    COMPRESSION_BYTES_PER_SECOND,
+    COMPRESSED_AT_ONCE_BYTES, COMPRESSED_BYTES, COMPRESSIBLE_BYTES, COMPRESSION_AT_ONCE_BYTES,
+    COMPRESSION_BYTES, COMPRESSION_BYTES_PER_SECOND,
 };
 use hyper::header::HeaderValue;
 use parking_lot::Mutex;
@@ -40,6 +40,14 @@ struct State {
     made: Cache<Key, Arc<[u8]>, Weight>,
     /// Bytes that may be compressed.
     budget: Budget,
+    /// Bytes of them that may be compressed without the thread.
+    at_once: Budget,
+}
+
+impl State {
+    fn may_be_made_at_once(&mut self, bytes: u64, now: Option<Instant>) -> bool {
+        bytes <= COMPRESSED_AT_ONCE_BYTES && now.is_none_or(|it| self.at_once.spend(bytes, it))
+    }
 }
 
 #[derive(Clone)]
@@ -64,7 +72,9 @@ impl Compressed {
     pub(super) fn new() -> Self {
         let made = Cache::with_weighter(FILES_EXPECTED, COMPRESSED_BYTES, Weight);
         let budget = Budget::new(COMPRESSION_BYTES, COMPRESSION_BYTES_PER_SECOND);
-        Self { state: Arc::new(Mutex::new(State { made, budget })), jobs: Arc::default() }
+        let at_once = Budget::new(COMPRESSION_AT_ONCE_BYTES, COMPRESSION_AT_ONCE_BYTES);
+        let state = State { made, budget, at_once };
+        Self { state: Arc::new(Mutex::new(state)), jobs: Arc::default() }
     }
 
     /// A file in a coding, if it is kept or can be made immediately.
@@ -77,7 +87,7 @@ impl Compressed {
             Some(kept) if kept.is_empty() => Made::Not,
             Some(kept) => Made::Here(kept),
             None if !now.is_none_or(|it| self.state.lock().budget.spend(bytes, it)) => Made::Not,
-            None if bytes > COMPRESSED_AT_ONCE_BYTES => Made::Later,
+            None if !self.state.lock().may_be_made_at_once(bytes, now) => Made::Later,
             None => self.made(file, coding).map_or(Made::Not, Made::Here),
         }
     }

@@ -2,7 +2,7 @@ use super::*;
 use crate::site::RuledSite;
 use hyper::header::CACHE_CONTROL;
 use std::os::unix::fs::MetadataExt;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 fn status(site: &DirectorySite, path: &str) -> u16 {
     site.respond(&Request::get("page.test", path)).status
@@ -98,6 +98,26 @@ fn a_text_is_compressed_as_its_client_takes_it_and_each_coding_has_its_tag() {
     let part = got(&site, "/a.css", &[("accept-encoding", "gzip"), ("range", "bytes=0-3")]);
     assert_eq!((part.status, coding(&part), bytes(&part)), (206, None, b"body".to_vec()));
     assert_eq!(coding(&got(&site, "/tiny.css", &[("accept-encoding", "gzip")])), None);
+}
+
+/// Otherwise images that need no compression overtake a style sheet; but a thousand large texts must not make others wait.
+#[test]
+fn four_texts_of_256_kib_are_ready_with_their_requests_and_a_fifth_or_larger_one_follows() {
+    let names = ["a", "b", "c", "long", "d", "e"];
+    let (folder, site) = folder(&[]);
+    for name in names {
+        let text = name.repeat((256 << 10) / name.len()) + if name == "long" { "!" } else { "" };
+        std::fs::write(folder.path().join(name).with_extension("css"), text).expect("written");
+    }
+    let now = Some(Instant::now());
+    let is_ready = |name: &str| {
+        let fields = fields([("accept-encoding", "br")]);
+        let path = format!("/{name}.css");
+        let request = Request { fields, asked_at: now, ..Request::get("page.test", &path) };
+        !matches!(site.respond(&request).body, Body::Later(_))
+    };
+    let ready: Vec<&str> = names.into_iter().filter(|it| is_ready(it)).collect();
+    assert_eq!(ready.join(","), "a,b,c,d");
 }
 
 #[test]
