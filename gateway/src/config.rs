@@ -247,8 +247,8 @@ impl Config {
         if matches!(config.site, ConfigSite::Root(_)) {
             config.add_twins();
         }
-        let idle = config.idle_directives();
-        warnings.extend(idle.map(|it| (places.in_site("signals"), it.to_owned())));
+        let idle = config.take_idle_directives();
+        warnings.extend(idle.into_iter().map(|it| (places.in_site("signals"), it.to_owned())));
         let warning = |(line, cause)| format!("{}: line {line}: {cause}", path.display());
         config.warnings = warnings.into_iter().map(warning).collect();
         Some(config)

@@ -64,5 +64,5 @@ pub use reset_key::ResetKey;
 pub use router::{Common, Companion, Server};
 pub use secrets::open_to_others;
 pub use send_buffer::SendBuffer;
-pub use signal_use::SignalUse;
+pub use signal_use::{PageSignals, SignalUse};
 pub use tls::{Identity, TlsError, Validity, certificate_pin};

@@ -22,7 +22,7 @@ use crate::read_ahead::Pages;
 use crate::send_loop::{Ending, SendLoop};
 use crate::site::Site;
 use crate::streams::{CONTROL_STREAM, OWN_STREAMS};
-use crate::{Options, SignalUse};
+use crate::{Options, PageSignals};
 use connection::{Connection, Path};
 use deadlines::Deadlines;
 use http3::{Code, Event, Extension, Role, Session, Settings, Signal, StreamId};
@@ -55,8 +55,8 @@ pub(crate) struct Responder {
     pub(crate) sender: SendLoop,
     /// The scheme of pages that have none of their own; its name is announced to clients that accept it.
     scheme: Scheme,
-    /// How the client's signals are used on the page that is loaded.
-    signals: SignalUse,
+    /// How the client's signals are used.
+    signals: PageSignals,
     /// The document with which the scheme last changed: its response names the scheme.
     changed_with: Option<StreamId>,
     visits: Visits,
@@ -117,7 +117,7 @@ impl Responder {
                 shared.pages.of_connection(),
             ),
             scheme: options.scheme.clone(),
-            signals: options.signals,
+            signals: PageSignals::new(options.signals),
             changed_with: None,
             visits: Visits::default(),
             pushes: Pushes::default(),

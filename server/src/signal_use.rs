@@ -1,5 +1,6 @@
 //! How a server uses its clients' priority signals.
 
+use crate::site::Response;
 use schedulers::{Metadata, Priority, Resource, Signal};
 
 schedulers::named! {
@@ -53,5 +54,36 @@ impl SignalUse {
         let merged = said.overridden_by(directive.unwrap_or_default());
         let (urgency, incremental) = (merged.urgency_or_default(), merged.incremental_or_default());
         Some(Signal::Extensible { stream, urgency, incremental })
+    }
+}
+
+/// How the signals of a connection are used, from page to page.
+#[derive(Debug)]
+pub struct PageSignals {
+    used: SignalUse,
+    has_page: bool,
+}
+
+impl PageSignals {
+    /// `used`: until a page begins.
+    pub fn new(used: SignalUse) -> Self {
+        Self { used, has_page: false }
+    }
+
+    /// A page begins, with a use of signals of its own. `None`: it joins the pages in progress.
+    pub fn begin_page(&mut self, used: Option<SignalUse>) {
+        self.used = used.unwrap_or(self.used);
+        self.has_page = true;
+    }
+
+    /// How they are used now.
+    pub fn used(&self) -> SignalUse {
+        self.used
+    }
+
+    /// The directive that holds for a response. A browser that changes to HTTP/3 during a page asks for the rest of it on a connection
+    /// that has not seen the document, so all directives hold there.
+    pub fn directive_of(&self, response: &Response) -> Option<Priority> {
+        response.directive.filter(|_| self.used == SignalUse::Override || !self.has_page)
     }
 }

@@ -64,9 +64,9 @@ impl Config {
         Some((line, "limits.upstream has no effect without an upstream".to_owned()))
     }
 
-    /// Why directives have no effect: no page uses signals in a way that respects them. Without `signals` in `[site]`, they are
-    /// respected.
-    pub(super) fn idle_directives(&self) -> impl Iterator<Item = &'static str> {
+    /// Removes priorities of directives that have no effect, and returns why directives have none: no page uses signals in a way that
+    /// respects them. Without `signals` in `[site]`, they are respected.
+    pub(super) fn take_idle_directives(&mut self) -> Vec<&'static str> {
         let of_pages = self.routes.iter().filter_map(|it| it.signals);
         let uses: Vec<SignalUse> = self.signals.into_iter().chain(of_pages).collect();
         let unless =
@@ -79,7 +79,10 @@ impl Config {
             (priorities, "directives have no effect unless signals = \"override\""),
             (facts, "facts of resources have no effect where signals = \"obey\""),
         ];
-        causes.into_iter().filter(|it| it.0).map(|it| it.1)
+        if priorities {
+            self.directives.values_mut().for_each(|it| it.priority = Priority::default());
+        }
+        causes.into_iter().filter(|it| it.0).map(|it| it.1).collect()
     }
 
     /// The source that answers for a route's paths: a backend, if one answers for any of them.

@@ -15,7 +15,7 @@ use schedulers::{Call, Priority, Signal, StreamId};
 use server::order::{Log, Order};
 use server::site::fields::{Line, to_http3};
 use server::site::{Request, Response};
-use server::{Downloads, Event, Observers, Options, QlogFolder, SignalUse};
+use server::{Downloads, Event, Observers, Options, PageSignals, QlogFolder};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -31,7 +31,7 @@ pub(super) struct WriteOrder {
 struct State {
     log: Option<QlogStreamer>,
     order: Order,
-    signals: SignalUse,
+    signals: PageSignals,
     /// Bytes that may be written before the system is polled again.
     room_bytes: usize,
     /// The responses that have had turns with this room.
@@ -105,7 +105,7 @@ impl WriteOrder {
         let state = State {
             log,
             order,
-            signals: options.signals,
+            signals: PageSignals::new(options.signals),
             room_bytes: PIECE_BYTES,
             turns: TurnsOfRoom::default(),
             prompt: 0,
@@ -170,7 +170,7 @@ impl State {
             }
             _ => {
                 let directive = response.and_then(|it| it.directive);
-                if let Some(heard) = self.signals.heard(signal, directive) {
+                if let Some(heard) = self.signals.used().heard(signal, directive) {
                     self.call(Call::Signal(heard));
                 }
             }
@@ -180,9 +180,9 @@ impl State {
     /// Begins a page, which has its own scheme and use of signals from its document on, if nothing else is in progress.
     fn begin_page(&mut self, response: &Response, options: &Options) {
         if self.responses.values().any(|it| it.is_placed) {
-            return;
+            return self.signals.begin_page(None);
         }
-        self.signals = response.signals.unwrap_or(options.signals);
+        self.signals.begin_page(Some(response.signals.unwrap_or(options.signals)));
         let scheme = response.scheme.as_ref().unwrap_or(&options.scheme);
         if self.order.scheme() != scheme.name {
             self.order.adopt(scheme, self.log.as_mut());
@@ -295,7 +295,7 @@ impl Writer {
         if request.begins_page(&response.resource) {
             state.begin_page(response, &self.order.options);
         }
-        let directive = response.directive.filter(|_| state.signals == SignalUse::Override);
+        let directive = state.signals.directive_of(response);
         if let Some(progress) = state.responses.get_mut(&stream) {
             progress.is_placed = true;
             progress.directive = directive;
@@ -303,7 +303,7 @@ impl Writer {
                 progress.download = Download::Never;
             }
         }
-        let resource = state.signals.resource(&response.resource, request.metadata());
+        let resource = state.signals.used().resource(&response.resource, request.metadata());
         state.call(Call::Open(stream, resource));
         if let Some(said) = request.priority().or(directive.map(|_| Priority::default())) {
             let (urgency, incremental) = (said.urgency_or_default(), said.incremental_or_default());
@@ -398,6 +398,7 @@ impl Drop for Writer {
 mod tests {
     use super::*;
     use schedulers::find_scheme;
+    use server::SignalUse;
 
     /// The task that answers a request may run after more frames of the client were read.
     #[test]
@@ -415,5 +416,29 @@ mod tests {
             order.state.lock().set_ready(writer.stream, true);
         }
         assert_eq!(order.state.lock().order.pick(), Some(StreamId(5)));
+    }
+
+    #[test]
+    fn a_directive_holds_on_a_connection_without_a_document_and_not_on_a_page_that_obeys() {
+        let options = Options::new(find_scheme("rfc9218").expect("known"));
+        let options = Arc::new(Options { signals: SignalUse::Obey, ..options });
+        let image = Request::from_headers(&[http3::Header::new(b"priority", b"u=3")]);
+        let directive = Some(Priority::new(7, false));
+        let first_after = |document: Option<StreamId>| {
+            let order = WriteOrder::new(&options, None);
+            if let Some(stream) = document {
+                let mut page = Response::empty(200);
+                page.resource.main = true;
+                order.begin(stream).place(&Request::default(), &page);
+            }
+            let writers = [5, 9].map(|it| order.begin(StreamId(it)));
+            for (writer, directive) in writers.iter().zip([directive, None]) {
+                writer.place(&image, &Response { directive, ..Response::empty(200) });
+                order.state.lock().set_ready(writer.stream, true);
+            }
+            order.state.lock().order.pick()
+        };
+        assert_eq!(first_after(None), Some(StreamId(9)));
+        assert_eq!(first_after(Some(StreamId(1))), Some(StreamId(5)));
     }
 }

@@ -5,7 +5,7 @@ use crate::peers::{Peer, World, limits, options};
 use crate::simulation::Bodies;
 use gateway::site::{Directive, Rule, RuledSite};
 use http3::{Extension, Settings};
-use schedulers::{Metadata, find_scheme};
+use schedulers::{Metadata, Priority, find_scheme};
 use server::{Options, SignalUse};
 
 /// The document of the page with a route, and of one without.
@@ -29,6 +29,7 @@ struct Visitor {
 }
 
 impl Visitor {
+    /// Of a site with a page whose scheme uses the server's facts.
     fn new() -> Self {
         let page = Rule {
             path: ROUTED.to_owned(),
@@ -38,8 +39,20 @@ impl Visitor {
         };
         let facts = Metadata::parse(b"kind=image, above-fold");
         let hero = Directive { facts, ..Directive::default() };
-        let site = RuledSite::new(Bodies, vec![page])
-            .directing([("/60002/png/40".to_owned(), hero)].into());
+        let site = RuledSite::new(Bodies, vec![page]);
+        Self::of(site.directing([("/60002/png/40".to_owned(), hero)].into()))
+    }
+
+    /// Of a site with a page that obeys signals, except for one image, which comes last.
+    fn of_directed_page() -> Self {
+        let (path, signals) = (ROUTED.to_owned(), Some(SignalUse::Override));
+        let page = Rule { path, signals, ..Rule::default() };
+        let last = Directive { priority: Priority::new(7, false), ..Directive::default() };
+        let site = RuledSite::new(Bodies, vec![page]);
+        Self::of(site.directing([("/60000/png/40".to_owned(), last)].into()))
+    }
+
+    fn of(site: RuledSite) -> Self {
         let signals = SignalUse::Obey;
         let options = Options { limits: limits(), signals, ..options("rfc9218") };
         let mut world = World::of(options, site);
@@ -94,6 +107,22 @@ fn a_page_that_begins_beside_another_one_joins_it_in_scheme_and_use_of_signals()
         assert_eq!(visitor.load(second), expected, "{second} beside {first}");
         assert_eq!(visitor.load(second), if second == PLAIN { BY_SIGNALS } else { BY_KNOWLEDGE });
     }
+}
+
+/// A browser's first visit begins over HTTP/2, and it asks for the rest over HTTP/3.
+#[test]
+fn a_directive_holds_on_its_page_and_on_a_connection_without_a_document_but_on_no_other_page() {
+    let loaded = |documents: &[&str]| {
+        let mut visitor = Visitor::of_directed_page();
+        for document in documents {
+            visitor.ask(document, "u=0, i");
+            visitor.world.run_ms(10, &mut [&mut visitor.peer]);
+        }
+        visitor.load_needed()
+    };
+    let directed = "script hero image";
+    let orders = [&[ROUTED][..], &[], &[PLAIN], &[PLAIN, ROUTED]].map(loaded);
+    assert_eq!(orders, [directed, directed, BY_SIGNALS, directed]);
 }
 
 #[test]

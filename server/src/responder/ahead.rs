@@ -63,7 +63,7 @@ impl Responder {
     /// follows that response with the same urgency, in the order of the promises, before later requests (*Rules of
     /// Thumb*, rule 2). The client's own signals take precedence.
     fn place_after(&mut self, push: StreamId, main: StreamId, request: &Request) {
-        if self.signals == SignalUse::Obey {
+        if self.signals.used() == SignalUse::Obey {
             let (element, parent) = (Element::Stream(push), Element::Stream(main));
             let weight = DEFAULT_WEIGHT;
             if let Some(record) = self.sender.streams.get_mut(push) {

@@ -120,7 +120,7 @@ impl Responder {
 
     /// The client's signal about a response that has moved here.
     pub(crate) fn prioritize(&mut self, stream: StreamId, priority: Priority) {
-        if self.signals.uses_signals() {
+        if self.signals.used().uses_signals() {
             let urgency = priority.urgency_or_default();
             let incremental = priority.incremental_or_default();
             self.sender.streams.set_urgency(stream, urgency);

@@ -1,7 +1,6 @@
 //! Requests, and the responses that answer them.
 
 use super::Responder;
-use crate::SignalUse;
 use crate::head;
 use crate::limits::{HEAD_FIELDS, LOAD_NUISANCES};
 use crate::outgoing::Stage;
@@ -56,7 +55,7 @@ impl Responder {
             self.begin_page(stream, request, &response, now);
         }
         let resource = self.known_of(&response, request);
-        let directive = response.directive.filter(|_| self.signals == SignalUse::Override);
+        let directive = self.signals.directive_of(&response);
         let urgency = schedulers::usual_urgency(&response.resource);
         self.sender.open(stream, &resource, urgency, first_bytes);
         if let Some(record) = self.sender.streams.get_mut(stream) {

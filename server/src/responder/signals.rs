@@ -38,11 +38,12 @@ impl Responder {
         now: Instant,
     ) {
         if !self.sender.is_between_pages() {
+            self.signals.begin_page(None);
             return self.spoil_load();
         }
         let tried = self.begin_load(request, document, now);
         let signals = tried.as_ref().map(|it| it.signals).or(document.signals);
-        self.signals = signals.unwrap_or(self.shared.options.signals);
+        self.signals.begin_page(Some(signals.unwrap_or(self.shared.options.signals)));
         let tried = tried.as_ref().map(|it| &it.scheme);
         let scheme = tried.or(document.scheme.as_ref()).unwrap_or(&self.scheme);
         if self.sender.order.scheme() != scheme.name {
@@ -55,7 +56,7 @@ impl Responder {
     pub(super) fn known_of(&self, response: &Response, request: &Request) -> Resource {
         // A client that sends a byte with each request sends none for a push, so the server does.
         let says_bytes = self.in_use(BUCKET) || self.in_use(Extension::BucketJune2019);
-        let signals = match self.signals {
+        let signals = match self.signals.used() {
             SignalUse::Obey if request.pushed && says_bytes => SignalUse::Override,
             signals => signals,
         };
@@ -76,7 +77,7 @@ impl Responder {
     /// Applies a client's signal, changed by the directive for its resource.
     pub(super) fn obey(&mut self, signal: Signal) {
         let directive = signal.stream().and_then(|it| self.directive(it));
-        let Some(signal) = self.signals.heard(signal, directive) else { return };
+        let Some(signal) = self.signals.used().heard(signal, directive) else { return };
         if let Signal::Extensible { stream, urgency, incremental } = signal {
             self.note_priority(stream, Priority::new(urgency, incremental));
             self.sender.streams.set_urgency(stream, urgency);
