@@ -23,6 +23,28 @@ class Judged(unittest.TestCase):
         self.assertEqual(judged.cell([50, 100, 150], times), "100, x0.50 (0.50 to 0.50)")
         self.assertEqual(judged.cell([None, None, None], times), "-")
 
+    def test_a_byte_above_the_fold_counts_once_its_resource_is_there(self):
+        resources = [
+            {"url": "/", "bytes": 100, "above_fold": True},
+            {"url": "/a.png", "bytes": 300, "above_fold": True},
+            {"url": "/b.png", "bytes": 900},
+        ]
+        self.assertEqual(judged.byte_index(resources, {"/": 40, "/a.png": 80, "/b.png": 1000}), 70)
+        self.assertIsNone(judged.byte_index(resources, {"/": 40}))
+
+    def test_first_is_below_all_others_and_near_is_within_2_percent_of_the_best(self):
+        others = [[200, 300], [100, 120], [None]]
+        self.assertEqual([judged.is_first([it], others) for it in (109, 110)], [True, False])
+        self.assertEqual([judged.is_near_the_best([it], others) for it in (112, 113)], [True, False])
+        self.assertIsNone(judged.is_first([None], others))
+
+    def test_later_is_surely_later(self):
+        self.assertTrue(judged.is_later([110, 120], [100, 100]))
+        self.assertFalse(judged.is_later([110, 90, 95, 99], [100, 100, 100, 100]))
+
+    def test_the_mean_of_ratios_is_geometric(self):
+        self.assertAlmostEqual(judged.mean_ratio([([200], [100]), ([50], [100]), ([], [100])]), 1)
+
     def test_without_the_baseline_there_are_times_alone(self):
         self.assertEqual(judged.cell([100, 200, 300], None), "200")
 

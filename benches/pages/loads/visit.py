@@ -27,6 +27,8 @@ REPORT = """JSON.stringify({
     fcp: performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
     lcp: window.__largest, load: performance.getEntriesByType('navigation')[0].loadEventEnd,
     protocols: [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].map(it => it.nextHopProtocol),
+    ends: Object.fromEntries([...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+        .filter(it => it.responseStart).map(it => [it.name.slice(location.origin.length), it.responseEnd])),
 })"""
 LARGEST = """new PerformanceObserver(list => { window.__largest = list.getEntries().at(-1).startTime })
     .observe({ type: 'largest-contentful-paint', buffered: true })"""

@@ -91,6 +91,21 @@ mod tests {
         assert_eq!(std::fs::read(&copied).expect("there"), b"mine");
     }
 
+    /// Those that the command visits by default.
+    #[test]
+    fn the_pages_of_the_bench_in_browsers_are_bundled_and_from_packages() {
+        let command = include_str!("../../../benches/pages/run");
+        let list = command.split("PAGES = (").nth(1).and_then(|it| it.split(')').next());
+        let names: Vec<&str> =
+            list.expect("a list").split([',', '"', '\n', ' ']).filter(|it| !it.is_empty()).collect();
+        assert_eq!(names.len(), 10);
+        for name in names {
+            let page = corpus::bundled(name).expect("bundled");
+            let from = page.source.from.split_whitespace().next().unwrap_or_default();
+            assert!(from.parse::<Package>().is_ok(), "{name} is from {from}");
+        }
+    }
+
     #[test]
     fn a_page_from_elsewhere_has_no_package() {
         let page = corpus::bundled("davies-meenan").expect("bundled");
