@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import textwrap
 
 from bench.servers import machine
 from harness import report
@@ -35,6 +36,8 @@ METRICS = [
     ("atf", "ByteIndex above the fold"),
     ("load", "Load event"),
 ]
+# Characters of a line of prose in the documentation.
+WIDTH = 140
 # On these, a policy is expected to show the largest content first.
 SLOW = ["3g", "lte"]
 VISITS = ["first", "later"]
@@ -95,7 +98,7 @@ def answer(rows, present, asked):
         lines.append(f"On {network}, it did so on both visits for {len(pages)} of {len(asked.pages)} pages.")
     lines.append(f"The first paint was at most 2 % later than the best server's in {share(near.values())}.")
     lines.append(f"Without a policy, the first paint or the largest content was surely later than {servers.BASELINE}'s in {share(later.values())}.")
-    return [" ".join(lines) + "\n"]
+    return [textwrap.fill(" ".join(lines), WIDTH) + "\n"]
 
 
 def share(verdicts):

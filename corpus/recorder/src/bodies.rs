@@ -96,8 +96,11 @@ mod tests {
     fn the_pages_of_the_bench_in_browsers_are_bundled_and_from_packages() {
         let command = include_str!("../../../benches/pages/run");
         let list = command.split("PAGES = (").nth(1).and_then(|it| it.split(')').next());
-        let names: Vec<&str> =
-            list.expect("a list").split([',', '"', '\n', ' ']).filter(|it| !it.is_empty()).collect();
+        let names: Vec<&str> = list
+            .expect("a list")
+            .split([',', '"', '\n', ' '])
+            .filter(|it| !it.is_empty())
+            .collect();
         assert_eq!(names.len(), 10);
         for name in names {
             let page = corpus::bundled(name).expect("bundled");
