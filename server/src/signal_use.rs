@@ -1,6 +1,5 @@
 //! How a server uses its clients' priority signals.
 
-use crate::site::Response;
 use schedulers::{Metadata, Priority, Resource, Signal};
 
 schedulers::named! {
@@ -81,9 +80,9 @@ impl PageSignals {
         self.used
     }
 
-    /// The directive that holds for a response. A browser that changes to HTTP/3 during a page asks for the rest of it on a connection
+    /// Whether a response's directive holds: `directive` or nothing. A browser that changes to HTTP/3 during a page asks for the rest of it on a connection
     /// that has not seen the document, so all directives hold there.
-    pub fn directive_of(&self, response: &Response) -> Option<Priority> {
-        response.directive.filter(|_| self.used == SignalUse::Override || !self.has_page)
+    pub fn directive(&self, directive: Option<Priority>) -> Option<Priority> {
+        directive.filter(|_| self.used == SignalUse::Override || !self.has_page)
     }
 }

@@ -295,7 +295,7 @@ impl Writer {
         if request.begins_page(&response.resource) {
             state.begin_page(response, &self.order.options);
         }
-        let directive = state.signals.directive_of(response);
+        let directive = state.signals.directive(response.directive);
         if let Some(progress) = state.responses.get_mut(&stream) {
             progress.is_placed = true;
             progress.directive = directive;

@@ -55,7 +55,7 @@ impl Responder {
             self.begin_page(stream, request, &response, now);
         }
         let resource = self.known_of(&response, request);
-        let directive = self.signals.directive_of(&response);
+        let directive = self.signals.directive(response.directive);
         let urgency = schedulers::usual_urgency(&response.resource);
         self.sender.open(stream, &resource, urgency, first_bytes);
         if let Some(record) = self.sender.streams.get_mut(stream) {
