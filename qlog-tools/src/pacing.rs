@@ -128,9 +128,14 @@ mod tests {
 
     #[test]
     fn each_frame_says_its_delay_its_ranges_and_what_it_acknowledges_anew() {
-        let is_newest = true;
-        let ack =
-            |time_us, delay_ms, ranges, fresh| Ack { time_us, delay_ms, ranges, fresh, is_newest };
+        let ack = |time_us, delay_ms, ranges, fresh| Ack {
+            time_us,
+            delay_ms,
+            ranges,
+            fresh,
+            is_newest: true,
+            samples_before: 0,
+        };
         let mut sender = Trace::default();
         assert_eq!(Acknowledgements::of(&sender), None);
         let events = &mut sender.recovery_events;

@@ -28,7 +28,7 @@ const PACING: f64 = 4.0;
 
 const NO_FRAMES: &str =
     "no STREAM frames logged: each packet counts as data, and flow control is not known";
-const NO_WINDOW: &str = "no congestion window logged: it counts as never full";
+pub(crate) const NO_WINDOW: &str = "no congestion window logged: it counts as never full";
 const NO_FLIGHT: &str =
     "no bytes in flight logged: they are what was sent and neither acknowledged nor declared lost";
 const NO_LIMITS: &str = "no limits of flow control logged (transport parameters, MAX_DATA, MAX_STREAM_DATA): they count as never reached";

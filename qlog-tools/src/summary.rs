@@ -57,6 +57,9 @@ pub struct Summary {
     pub longest_wait: Option<LongestWait>,
     /// Whether the client's log shows that: without it, arrival times are unknown.
     pub knows_waits: bool,
+    /// Whether losses and timers are those of the responses' sender. With only a client's log, they are the client's own.
+    #[serde(skip)]
+    pub is_of_server: bool,
 }
 
 /// The distributions of packets and acknowledgements of a connection's sender. No sentence mentions them.
@@ -104,8 +107,7 @@ impl Summary {
         let client = (log.vantage != Vantage::Server).then_some(log);
         let (start_us, end_us) = bounds(sender);
         let recovery = LossRecovery::of(sender);
-        let round_trips = Spread::of(round_trips(sender).collect())
-            .or_else(|| Spread::of(round_trips(log).collect()));
+        let round_trips = Spread::of(round_trips(sender)).or_else(|| Spread::of(round_trips(log)));
         let recovered = Recovered::of(sender, client, &recovery);
         let held = Held::of(sender, &recovered, round_trips.as_ref());
         let waits = client.filter(|it| no_waits(it).is_none());
@@ -128,6 +130,7 @@ impl Summary {
                 HeadOfLine::new(Arrivals::of(it, server.map(|it| &it.arrivals))).longest
             }),
             knows_waits: waits.is_some(),
+            is_of_server: sender.vantage == Vantage::Server,
         };
         summary.sentences = sentences::of(&summary, log, sender, &recovery, lint);
         summary

@@ -198,11 +198,19 @@ impl Collector {
         let largest = ranges.iter().map(|it| it.1).max();
         let is_newest = largest > self.largest_acknowledged;
         self.largest_acknowledged = largest.max(self.largest_acknowledged);
+        let samples_before = self.trace.samples().len();
         let events = &mut self.trace.recovery_events;
         let stack = self.trace.header.stack.name.as_deref();
         let unit_ms = ack_delay_unit_ms(stack, events.ack_delay_exponent);
         let delay_ms = frame.ack_delay().map(|it| it * unit_ms);
-        events.acks.push(Ack { time_us, delay_ms, ranges: ranges.len(), fresh, is_newest });
+        events.acks.push(Ack {
+            time_us,
+            delay_ms,
+            ranges: ranges.len(),
+            fresh,
+            is_newest,
+            samples_before,
+        });
         events.ecn = frame.ecn().or(events.ecn);
         self.moments_kept += 1;
     }

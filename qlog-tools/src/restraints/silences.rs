@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use schedulers::Restraint;
 
-use super::{Span, push};
+use super::{SENDING_US, Span, push};
+use crate::link_facts::joined;
 use crate::loss_recovery::{MAX_ACK_DELAY_MS, RTT_MS};
 use crate::packet::{Packet, PacketEvent, Space};
 use crate::saturating_cast::to_u64;
@@ -21,7 +22,7 @@ struct Silence {
 }
 
 /// The spans. Spans of the congestion window, and of applications without further data, become silences if nothing arrived
-/// that could have freed the window.
+/// that could have freed the window. So do pauses between the last new bytes of all responses and a retransmission.
 pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
     let silences = silences(trace);
     let mut split = Vec::with_capacity(spans.len());
@@ -44,6 +45,16 @@ pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
             at_us = to_us;
         }
         push(&mut split, Span { from_us: at_us, ..span });
+    }
+    let (probes_us, unsent) = (sent_again_us(trace), unsent(trace));
+    for span in split.iter_mut().filter(|it| it.by == Restraint::Application) {
+        let next = probes_us.partition_point(|it| *it <= span.from_us);
+        let is_repair = probes_us.get(next).is_some_and(|it| *it <= span.to_us + SENDING_US);
+        let place = unsent.partition_point(|it| it.1 <= span.from_us);
+        let has_more = unsent.get(place).is_some_and(|it| it.0 <= span.from_us);
+        if is_repair && !has_more {
+            span.by = Restraint::Acknowledgements;
+        }
     }
     split
 }
@@ -113,6 +124,16 @@ fn has_between(times_us: &[u64], from_us: u64, to_us: u64) -> bool {
 
 fn us(ms: f64) -> u64 {
     to_u64((ms * 1000.0).round())
+}
+
+/// When some response was requested and had new bytes to come.
+fn unsent(trace: &Trace) -> Vec<(u64, u64)> {
+    let streams = trace.timeline.transfers.iter();
+    joined(
+        streams
+            .filter_map(|it| Some((it.requested_us, trace.stream(it.stream)?.last_us)))
+            .collect(),
+    )
 }
 
 fn sent_again_us(trace: &Trace) -> Vec<u64> {

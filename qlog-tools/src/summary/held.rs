@@ -9,13 +9,16 @@ use super::measures::{Recovered, Spread};
 use super::ms;
 use crate::link_facts::joined;
 use crate::packet_curves::fresh;
-use crate::restraints::{Evidence, Restraints, Span, bounds};
-use crate::trace::Trace;
+use crate::restraints::{Evidence, NO_WINDOW, Restraints, Span, bounds};
+use crate::timeline::Transfer;
+use crate::trace::{Trace, Vantage};
 
 /// The number of parts into which the time is divided to find lasting changes of the restraint.
 const PARTS: u64 = 8;
 /// From this share of packets on, losses explain a window, if they cut it.
 const LOSS: f64 = 0.002;
+/// Why the cause is not named.
+const WINDOW_UNKNOWN: &str = "the log has no congestion window, and a sender with a full one pauses like one that has nothing to send";
 /// Round trips that exceed the minimum by this factor show a queue.
 const QUEUED: f64 = 2.0;
 /// They must also exceed it by this number of milliseconds.
@@ -42,6 +45,9 @@ pub struct Held {
     pub stream: Option<u64>,
     /// If flow control held the sender back: the most data that it allowed in flight, or each stream's initial limit.
     pub credit_bytes: Option<u64>,
+    /// The congestion window, if it never changed.
+    #[serde(skip)]
+    pub constant_window_bytes: Option<u64>,
     /// Its lasting changes.
     pub phases: Vec<Phase>,
 }
@@ -111,6 +117,9 @@ impl Held {
             Restraint::Application if 2.0 * thinking_ms >= held_ms => Cause::ThinkTime,
             _ => cause(by, recovered, round_trips),
         };
+        if restraints.assumed.contains(&NO_WINDOW) && needs_window(cause) {
+            return Err(WINDOW_UNKNOWN);
+        }
         let among = if cause == Cause::ThinkTime { &unanswered_spans } else { &spans };
         let longest = among.iter().filter(|it| it.by == by).max_by_key(|it| it.us()).copied();
         let longest = longest.unwrap_or(Span { from_us: 0, to_us: 0, by });
@@ -127,6 +136,7 @@ impl Held {
             longest: phase(longest),
             stream,
             credit_bytes: credit_bytes(sender, by),
+            constant_window_bytes: constant_window_bytes(sender),
             phases: phases(&spans),
         })
     }
@@ -138,6 +148,17 @@ fn longest_of(totals_ms: &[(Restraint, f64)]) -> Restraint {
         |&(by, ms): &(Restraint, f64)| if by == Restraint::Nothing { ms / 2.0 } else { ms };
     let longest = totals_ms.iter().max_by(|one, other| weight(one).total_cmp(&weight(other)));
     longest.map_or(Restraint::Nothing, |it| it.0)
+}
+
+fn constant_window_bytes(sender: &Trace) -> Option<u64> {
+    let mut windows = sender.samples().iter().filter_map(|it| it.congestion_window_bytes);
+    let first = windows.next()?;
+    windows.all(|it| it == first).then_some(first)
+}
+
+/// Whether only an open congestion window shows the cause.
+fn needs_window(cause: Cause) -> bool {
+    matches!(cause, Cause::Application | Cause::Pacing | Cause::Scheduler | Cause::Nothing)
 }
 
 fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> Cause {
@@ -163,7 +184,7 @@ fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> 
     }
 }
 
-/// When a sender had work: during its handshake, and from each request to the last frame of its response.
+/// When a sender had work: during its handshake, and from each complete request to the last frame of its response.
 pub(super) fn working(sender: &Trace) -> Vec<(u64, u64)> {
     let (start_us, end_us) = bounds(sender);
     if sender.timeline.transfers.is_empty() {
@@ -173,23 +194,35 @@ pub(super) fn working(sender: &Trace) -> Vec<(u64, u64)> {
     let last_us: BTreeMap<u64, u64> = frames.map(|it| (it.stream, it.time_us)).collect();
     let answered = sender.timeline.transfers.iter().map(|it| {
         let cancelled_us = it.cancel.map_or(end_us, |it| it.time_us);
-        (it.requested_us, last_us.get(&it.stream).copied().unwrap_or(cancelled_us))
+        (asked_us(sender, it), last_us.get(&it.stream).copied().unwrap_or(cancelled_us))
     });
+    let answered = answered.filter(|it| it.0 <= it.1);
     joined(sender.handshake_us().map(|it| (start_us, it)).into_iter().chain(answered).collect())
 }
 
-/// From each request to the first frame of its response.
+/// When a request had arrived with its body, or its response began, if that was earlier. Until then, the server waits for its client.
+fn asked_us(sender: &Trace, transfer: &Transfer) -> u64 {
+    let streams = &sender.request_streams;
+    let place = streams.binary_search_by_key(&transfer.stream, |it| it.stream);
+    let upload = place.ok().map(|it| &streams[it]).filter(|_| sender.vantage == Vantage::Server);
+    let whole_us = upload.map_or(0, |it| it.complete_us.unwrap_or(it.last_us));
+    let begun_us = sender.stream(transfer.stream).map(|it| it.first_us);
+    let asked_us = begun_us.map_or(whole_us, |it| it.min(whole_us));
+    asked_us.max(transfer.requested_us)
+}
+
+/// From each complete request to the first frame of its response.
 fn unanswered(sender: &Trace) -> Vec<(u64, u64)> {
     let transfers = sender.timeline.transfers.iter();
     let each =
-        transfers.filter_map(|it| Some((it.requested_us, sender.stream(it.stream)?.first_us)));
-    joined(each.collect())
+        transfers.filter_map(|it| Some((asked_us(sender, it), sender.stream(it.stream)?.first_us)));
+    joined(each.filter(|it| it.0 <= it.1).collect())
 }
 
 /// The stream of the request that had waited longest at a moment.
 fn waiting_at(sender: &Trace, time_us: u64) -> Option<u64> {
     let waiting = sender.timeline.transfers.iter().filter(|it| {
-        it.requested_us <= time_us
+        asked_us(sender, it) <= time_us
             && sender.stream(it.stream).is_none_or(|stream| stream.first_us > time_us)
     });
     waiting.min_by_key(|it| it.requested_us).map(|it| it.stream)

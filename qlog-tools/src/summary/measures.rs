@@ -130,6 +130,9 @@ pub struct Recovered {
     pub cuts_undone: u64,
     /// The share of the server's packets that never arrived: exact with both logs; with only a client's, a lower bound.
     pub never_came_share: Option<f64>,
+    /// With both logs, the server's packets that never arrived, of those that were sent.
+    #[serde(skip)]
+    pub never_came: Option<[u64; 2]>,
 }
 
 impl Recovered {
@@ -141,6 +144,7 @@ impl Recovered {
             frame_causes(sender, None).for_each(|it| again.add(it.causes));
         }
         let has_acknowledgements = is_servers && sender.acknowledged().is_some();
+        let never_came = client.filter(|_| is_servers).and_then(|it| never_came(sender, it));
         Self {
             lost: recovery.lost,
             lost_share: recovery.lost.filter(|_| sent > 0).map(|it| it as f64 / sent as f64),
@@ -154,9 +158,11 @@ impl Recovered {
             persistent_congestion: recovery.count(StepKind::PersistentCongestion),
             window_cuts: recovery.count(StepKind::WindowCut),
             cuts_undone: recovery.count(StepKind::CutUndone),
-            never_came_share: client.and_then(|it| {
-                if is_servers { never_came(sender, it) } else { LinkFacts::of(it)?.loss }
-            }),
+            never_came_share: match never_came {
+                Some([lost, sent]) => Some(lost as f64 / sent as f64),
+                None => client.filter(|_| !is_servers).and_then(|it| LinkFacts::of(it)?.loss),
+            },
+            never_came,
         }
     }
 
@@ -169,15 +175,16 @@ impl Recovered {
         }
     }
 
-    /// How often the congestion control reduced its rate for good: cuts of the window that were not undone, or recovery periods if
-    /// the log has no window.
+    /// How often the congestion control reduced its window for good.
     pub(super) fn cuts(&self) -> u64 {
-        let cuts = self.window_cuts;
-        if cuts > 0 { cuts.saturating_sub(self.cuts_undone) } else { self.recovery_periods }
+        self.window_cuts.saturating_sub(self.cuts_undone)
     }
 
-    /// The share of packets that were finally lost, from the declarations.
+    /// The share of packets that were finally lost: with both logs, those that never arrived, and otherwise from the declarations.
     pub(super) fn loss_share(&self) -> f64 {
+        if let Some([lost, sent]) = self.never_came {
+            return lost as f64 / sent as f64;
+        }
         let all = self.lost_share.unwrap_or_default();
         match (self.lost, self.spurious) {
             (Some(lost @ 1..), Some(spurious)) => {
@@ -188,15 +195,15 @@ impl Recovered {
     }
 }
 
-/// The share of sent 1-RTT packets that never arrived, up to the last that did.
-fn never_came(server: &Trace, client: &Trace) -> Option<f64> {
+/// The sent 1-RTT packets that never arrived, and all, up to the last that did.
+fn never_came(server: &Trace, client: &Trace) -> Option<[u64; 2]> {
     let came = received_numbers(client)?;
     let last = came.last()?;
     let sent = server.packets_of(PacketEvent::Sent);
     let sent = sent.filter(|it| it.space == Space::Application).filter_map(|it| it.number);
     let sent: BTreeSet<u64> = sent.filter(|it| it <= last).collect();
-    let lost = sent.difference(&came).count();
-    (!sent.is_empty()).then(|| lost as f64 / sent.len() as f64)
+    let counts = [sent.difference(&came).count(), sent.len()];
+    (!sent.is_empty()).then(|| counts.map(|it| it as u64))
 }
 
 /// How values in milliseconds spread.
@@ -230,13 +237,25 @@ impl Spread {
 }
 
 /// The round trips that a log measured: the time in microseconds and the length in milliseconds of each.
-pub(super) fn round_trips(trace: &Trace) -> impl Iterator<Item = (u64, f64)> + '_ {
-    // Some stacks log their assumption before the first measurement, and many repeat the latest with every other change.
-    let mut before_ms = INITIAL_RTT_MS;
-    trace.samples().iter().filter_map(move |sample| {
-        let latest_ms = sample.latest_rtt_ms.filter(|it| *it > 0.0)?;
-        let is_new = latest_ms.total_cmp(&before_ms).is_ne();
-        before_ms = latest_ms;
-        is_new.then_some((sample.time_us, latest_ms))
-    })
+///
+/// Each acknowledgement of a new packet is a measurement (RFC 9002, section 5.1), also one that gives the same value as the last: stacks
+/// then log it again, or nothing. But many repeat the latest with every other change, and some log an assumption before the first.
+pub(super) fn round_trips(trace: &Trace) -> Vec<(u64, f64)> {
+    let mut acks = trace.recovery_events.acks.iter().filter(|it| it.is_newest).peekable();
+    let (mut latest_ms, mut unmeasured_us) = (None, None);
+    let mut all = Vec::new();
+    for (place, sample) in trace.samples().iter().enumerate() {
+        while let Some(ack) = acks.next_if(|it| it.samples_before <= place) {
+            all.extend(unmeasured_us.replace(ack.time_us).zip(latest_ms));
+        }
+        let Some(logged_ms) = sample.latest_rtt_ms.filter(|it| *it > 0.0) else { continue };
+        let is_assumed = latest_ms.is_none() && logged_ms.total_cmp(&INITIAL_RTT_MS).is_eq();
+        if !is_assumed && latest_ms != Some(logged_ms) {
+            all.push((sample.time_us, logged_ms));
+            (latest_ms, unmeasured_us) = (Some(logged_ms), None);
+        }
+    }
+    let last_us = unmeasured_us.into_iter().chain(acks.map(|it| it.time_us));
+    all.extend(last_us.filter_map(|it| Some((it, latest_ms?))));
+    all
 }

@@ -57,10 +57,15 @@ fn byte_index_ms(trace: &Trace) -> Option<f64> {
 
 /// The numbers that differ, the other run's first.
 fn numbers(first: &Summary, other: &Summary) -> Vec<String> {
-    let pairs: [(&str, [Option<f64>; 2], &str); 5] = [
+    let pairs: [(&str, [Option<f64>; 2], &str); 6] = [
         ("goodput", [first, other].map(|it| Some(it.flow?.goodput_bits_per_s / 1e6)), " Mbit/s"),
-        ("packets declared lost", [first, other].map(|it| Some(it.recovery.lost? as f64)), ""),
-        ("probe timeouts", [first, other].map(|it| Some(it.probe_timeouts()? as f64)), ""),
+        ("packets that the server declared lost", [first, other].map(lost), ""),
+        (
+            "the server's packets that never arrived",
+            [first, other].map(|it| Some(100.0 * it.recovery.never_came_share?)),
+            " %",
+        ),
+        ("the server's probe timeouts", [first, other].map(timeouts), ""),
         (
             "95 % of round trips within",
             [first, other].map(|it| Some(it.round_trips?.p95_ms)),
@@ -83,4 +88,12 @@ fn numbers(first: &Summary, other: &Summary) -> Vec<String> {
         }
     }
     texts
+}
+
+fn lost(summary: &Summary) -> Option<f64> {
+    Some(summary.recovery.lost.filter(|_| summary.is_of_server)? as f64)
+}
+
+fn timeouts(summary: &Summary) -> Option<f64> {
+    Some(summary.probe_timeouts().filter(|_| summary.is_of_server)? as f64)
 }

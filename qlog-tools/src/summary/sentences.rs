@@ -122,6 +122,9 @@ impl Teller<'_> {
     fn detail(&self, held: &Held) -> Option<String> {
         let recovered = &self.summary.recovery;
         match held.cause {
+            Cause::CongestionWindow if let Some(bytes) = held.constant_window_bytes => {
+                Some(format!("it had {bytes} bytes all the time"))
+            }
             Cause::CongestionWindow if recovered.cuts() == 0 => {
                 let is_whole = recovered.cuts_undone == 0;
                 let text = if is_whole { "no loss cut it" } else { "each cut of it was undone" };
@@ -242,12 +245,14 @@ impl Teller<'_> {
             let vain = recovered
                 .in_vain_bytes
                 .map_or_else(String::new, |it| format!(", {it} of them in vain"));
-            let text =
-                format!("Losses are not logged; {again} stream bytes were sent again{vain}.");
+            let text = format!(
+                "Losses are not logged; {again} stream bytes were sent again{vain}{}.",
+                self.never_came()
+            );
             return Some(Sentence { about, text, moment: None });
         };
         if lost == 0 && recovered.recovery_periods == 0 {
-            let text = "No packet was declared lost.".to_owned();
+            let text = format!("No packet was declared lost{}.", self.never_came());
             return Some(Sentence { about, text, moment: None });
         }
         let declared = match recovered.lost_share {
@@ -276,10 +281,21 @@ impl Teller<'_> {
             format!(", first at {}{packet}", self.at(time_ms))
         });
         let more = self.congestion_response();
-        let text = format!("{declared}{at}; {vain}{more}.");
+        let text = format!("{declared}{at}; {vain}{more}{}.", self.never_came());
         let moment =
             first.map(|(time_ms, packet)| SentenceMoment { packet, ..self.moment(time_ms) });
         Some(Sentence { about, text, moment })
+    }
+
+    /// What both logs show of the server's packets, whatever it declared.
+    fn never_came(&self) -> String {
+        match self.summary.recovery.never_came {
+            Some([lost, sent]) if lost > 0 => {
+                let share = percent(lost as f64 / sent as f64);
+                format!("; {lost} of {sent} 1-RTT packets never arrived ({share})")
+            }
+            _ => String::new(),
+        }
     }
 
     /// The reaction of the congestion control to losses, in brackets.
@@ -364,7 +380,7 @@ impl Teller<'_> {
     fn round_trips(&self) -> Option<Sentence> {
         let round_trips = self.summary.round_trips.as_ref()?;
         let time_ms = round_trips.longest_at_ms;
-        let is_senders = measures::round_trips(self.sender).next().is_some();
+        let is_senders = !measures::round_trips(self.sender).is_empty();
         let delay = self.summary.ack_delay.map_or_else(
             || "for how long acknowledgements were held back is not logged".to_owned(),
             |it| {

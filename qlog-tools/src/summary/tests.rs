@@ -187,7 +187,7 @@ fn the_client_gave_little_credit_for_its_streams() {
 fn the_window_was_full() {
     let mut log = Log::server();
     rounds(&mut log, 8, |_| 50.0, |_, _, _| {});
-    assert_cause(&log, Cause::CongestionWindow, "no loss cut it");
+    assert_cause(&log, Cause::CongestionWindow, "it had 2480 bytes all the time");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn losses_that_cut_nothing_are_not_why_the_window_was_full() {
     rounds(&mut log, 8, |_| 50.0, |_, _, _| {});
     let counted = r#"{"congestion_window":2480,"cf_lost_packets":{"total":2,"delta":2},"cf_lost_bytes":{"total":2400,"delta":2400}}"#;
     log.event(400.0, "recovery:metrics_updated", counted);
-    assert_cause(&log, Cause::CongestionWindow, "no loss cut it");
+    assert_cause(&log, Cause::CongestionWindow, "it had 2480 bytes all the time");
     assert_eq!(log.told().recovery.lost, Some(2));
 }
 

@@ -67,6 +67,8 @@ pub(crate) struct Ack {
     pub(crate) fresh: usize,
     /// Whether it acknowledges a packet above all earlier acknowledged ones.
     pub(crate) is_newest: bool,
+    /// The number of samples of the sender's recovery that were logged before it.
+    pub(crate) samples_before: usize,
 }
 
 /// Our server's own statements, which other stacks do not log.

@@ -26,11 +26,22 @@ fn cut_to(windows: &[u64]) -> Log {
 
 #[test]
 fn losses_kept_the_window_small() {
-    let log = cut_to(&[]);
+    let mut log = cut_to(&[2000]);
+    let cut = log.text.rfind(r#""congestion_window":2000"#).expect("a cut");
+    let (before, after) = log.text.split_at(cut);
+    log.text = format!(
+        "{before}{}",
+        after.replace(r#""congestion_window":2480"#, r#""congestion_window":2000"#)
+    );
     assert_cause(&log, Cause::Loss, "6.2 % of the packets were lost, and cut it once");
     let summary = log.told();
     assert_eq!((summary.recovery.lost, summary.recovery.spurious), (Some(1), Some(0)));
     assert_eq!(summary.recovery.recovery_periods, 1);
+}
+
+#[test]
+fn losses_did_not_cut_a_window_that_never_changed() {
+    assert_cause(&cut_to(&[]), Cause::CongestionWindow, "it had 2480 bytes all the time");
 }
 
 #[test]
