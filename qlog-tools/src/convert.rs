@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 pub use crate::reader::raw::{Facts, facts_at_end};
 use crate::reader::raw::{Raw, RawEvent, pieces};
 use crate::reader::{ENDS_EARLY, ReadError, Unread};
-use crate::trace::Vantage;
+use crate::trace::{self, Vantage};
 use anonymise::Anonymiser;
 use part::Place;
 pub use part::{Cut, Part};
@@ -43,6 +43,16 @@ pub enum Target {
     Current,
     /// qlog 0.3 in JSON-SEQ with draft-02's event names: the schema that qvis reads.
     V03,
+}
+
+impl Target {
+    /// As the header names it.
+    fn format(self) -> &'static str {
+        match self {
+            Self::Current => "urn:ietf:params:qlog:file:sequential",
+            Self::V03 => "0.3",
+        }
+    }
 }
 
 /// The result of a conversion.
@@ -90,8 +100,12 @@ pub fn convert(
     mut output: impl Write,
     conversion: &Conversion,
 ) -> Result<Converted, ConvertError> {
-    let mut writer =
-        Writer { conversion, done: Converted::default(), anonymiser: Anonymiser::default() };
+    let mut writer = Writer {
+        conversion,
+        done: Converted::default(),
+        anonymiser: Anonymiser::default(),
+        rtt_scale: 1.0,
+    };
     let mut failure = None;
     let (begins, broken_off) = pieces(file, input, |raw| match writer.piece(raw, &mut output) {
         Ok(()) => true,
@@ -119,6 +133,8 @@ struct Writer<'a> {
     conversion: &'a Conversion,
     done: Converted,
     anonymiser: Anonymiser,
+    /// From the log's unit of round-trip times to the one that a reader of the output assumes.
+    rtt_scale: f64,
 }
 
 impl Writer<'_> {
@@ -157,7 +173,17 @@ impl Writer<'_> {
             (said.title, said.start, said.started_ms) = (None, None, None);
             facts.connection = facts.connection.map(|id| self.anonymiser.identifier(&id));
         }
-        record(output, &schema::header(self.conversion.target, &facts))
+        let target = self.conversion.target;
+        let begins_us = self.conversion.part.as_ref().and_then(Part::begins_us);
+        facts.said.part_begins_us = facts.said.part_begins_us.max(begins_us);
+        let written = schema::header(target, &facts);
+        let of_output = trace::Header {
+            format: Some(target.format().to_owned()),
+            stack: facts.said.stack.clone(),
+            ..trace::Header::default()
+        };
+        self.rtt_scale = facts.said.rtt_unit_ms() / of_output.rtt_unit_ms();
+        record(output, &written)
     }
 
     /// Writes an event. The header names its connection, so it needs no group ID.
@@ -174,6 +200,7 @@ impl Writer<'_> {
         let RawEvent { time_ms, name, trigger, data, .. } = raw;
         let target = self.conversion.target;
         let (name, mut data) = schema::event(target, &name, trigger.as_deref(), data);
+        schema::scale_rtts(&mut data, self.rtt_scale);
         if self.conversion.anonymise {
             self.anonymiser.anonymise(&mut data);
         }

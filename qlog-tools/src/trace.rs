@@ -105,6 +105,23 @@ pub struct Header {
     pub start: Option<String>,
     /// The wall clock at time 0, in ms since 1970.
     pub(crate) started_ms: Option<f64>,
+    /// When it begins, if `convert` cut it out of a longer log.
+    pub(crate) part_begins_us: Option<u64>,
+}
+
+impl Header {
+    /// The milliseconds in one unit of the log's round-trip times.
+    pub(crate) fn rtt_unit_ms(&self) -> f64 {
+        let format = self.format.as_deref().unwrap_or_default();
+        match self.stack.name.as_deref() {
+            // quinn's crate wrote RTTs in seconds until it wrote qlog's newer schema.
+            Some("quinn") if format.starts_with("0.") => 1000.0,
+            // mvfst's, whose events are arrays, are in microseconds.
+            Some("mvfst") if format.starts_with("draft-") => 0.001,
+            Some("picoquic") => 0.001,
+            _ => 1.0,
+        }
+    }
 }
 
 /// A call that our server made to its scheduler.

@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use super::schema::whole;
 use crate::limits::STREAMS;
+use crate::number_ranges::NumberRanges;
+use crate::packet::Space;
 use crate::reader::ReadError;
 use crate::reader::http3::Frame;
 use crate::reader::raw::{EventKind, Raw, RawEvent, pieces};
@@ -32,6 +34,8 @@ pub struct Part {
     streams: BTreeSet<u64>,
     /// Push IDs of its streams with pushes.
     pushes: BTreeSet<u64>,
+    /// The packets that were sent outside it.
+    sent_outside: BTreeMap<Space, NumberRanges>,
 }
 
 /// Where an event stands.
@@ -48,8 +52,9 @@ impl Part {
     pub fn survey(file: &str, input: impl Read, trace: usize, cut: Cut) -> Result<Self, ReadError> {
         let mut streams = BTreeSet::new();
         let mut pushes: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut sent_outside: BTreeMap<Space, NumberRanges> = BTreeMap::new();
         pieces(file, input, |raw| {
-            let Raw::Event(event) = raw else { return true };
+            let Raw::Event(mut event) = raw else { return true };
             if event.trace != trace || streams.len() + pushes.len() >= STREAMS {
                 return true;
             }
@@ -62,10 +67,17 @@ impl Part {
             if cut.has_time(event.time_us) {
                 streams.extend(named(&event.data).filter(|it| cut.has_stream(*it)));
             }
+            if event.kind == EventKind::PacketSent
+                && let Some((space, number)) = packet_number(&event.data)
+                && !(cut.has_time(event.time_us) && cut.keep_frames(&mut event.data))
+            {
+                sent_outside.entry(space).or_default().add(number, number);
+            }
             true
         })?;
         let pushes = pushes.into_iter().filter(|(stream, _)| streams.contains(stream));
-        Ok(Self { pushes: pushes.map(|(_, push_id)| push_id).collect(), streams, cut })
+        let pushes = pushes.map(|(_, push_id)| push_id).collect();
+        Ok(Self { cut, streams, pushes, sent_outside })
     }
 
     /// The event's place; removes frames of streams outside the part.
@@ -74,6 +86,11 @@ impl Part {
         if self.cut.has_time(event.time_us) {
             let is_kept = match about {
                 About::Packet => self.cut.keep_frames(&mut event.data),
+                About::Loss => self.keep_loss(&event.data),
+                About::Metrics => {
+                    self.drop_lost_counts(&mut event.data);
+                    true
+                }
                 About::Connection | About::Nothing => true,
                 About::Stream(stream) | About::Identity(stream) => self.cut.has_stream(stream),
                 About::Push(push_id) => {
@@ -91,6 +108,42 @@ impl Part {
         };
         if is_before && is_kept { Place::Before } else { Place::Outside }
     }
+
+    /// When it begins, unless with the log.
+    pub(super) fn begins_us(&self) -> Option<u64> {
+        self.cut.time_us.as_ref().map(|it| it.start).filter(|start_us| *start_us > 0)
+    }
+
+    /// Whether the lost packet is in the part. A loss without a number belongs to no stream.
+    fn keep_loss(&self, data: &Value) -> bool {
+        match packet_number(data) {
+            Some((space, number)) => {
+                !self.sent_outside.get(&space).is_some_and(|it| it.has(number))
+            }
+            None => self.cut.streams.is_none(),
+        }
+    }
+
+    /// Removes quiche's counts of lost packets, which are of all streams.
+    fn drop_lost_counts(&self, metrics: &mut Value) {
+        if let (Some(_), Value::Object(metrics)) = (&self.cut.streams, metrics) {
+            metrics.retain(|key, _| !key.starts_with("cf_lost_"));
+        }
+    }
+}
+
+/// The space and number of a packet, wherever drafts have them.
+fn packet_number(packet: &Value) -> Option<(Space, u64)> {
+    let header = packet.get("header").unwrap_or(&Value::Null);
+    let kinds = [header.get("packet_type"), packet.get("packet_type"), packet.get("type")];
+    let kind = kinds.into_iter().flatten().find_map(Value::as_str).unwrap_or_default();
+    let space = match &*kind.to_ascii_lowercase() {
+        "initial" => Space::Initial,
+        "handshake" => Space::Handshake,
+        _ => Space::Application,
+    };
+    let number = [header, packet].into_iter().find_map(|it| number(it, &["packet_number"]))?;
+    Some((space, number))
 }
 
 impl Cut {
@@ -115,6 +168,8 @@ impl Cut {
 enum About {
     /// Several streams, according to its frames.
     Packet,
+    Loss,
+    Metrics,
     /// Data on a stream.
     Stream(u64),
     /// Facts about a stream: headers, priority, type.
@@ -131,9 +186,9 @@ impl About {
         let data = &event.data;
         let stream = stream_of(data);
         match event.kind {
-            EventKind::PacketSent | EventKind::PacketReceived | EventKind::PacketLost => {
-                Self::Packet
-            }
+            EventKind::PacketSent | EventKind::PacketReceived => Self::Packet,
+            EventKind::PacketLost => Self::Loss,
+            EventKind::Recovery => Self::Metrics,
             EventKind::ParametersSet => Self::Connection,
             EventKind::StreamTypeSet | EventKind::PriorityUpdated => {
                 stream.map_or(Self::Nothing, Self::Identity)

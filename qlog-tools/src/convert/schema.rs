@@ -1,11 +1,13 @@
 //! Names and fields of the two output schemas.
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::Target;
 use super::anonymise::is_listed;
 use crate::reader::moment::rfc_3339;
-use crate::reader::raw::Facts;
+use crate::reader::raw::{Facts, PART_BEGINS_US};
+use crate::reader::tolerant::Number;
 
 pub(super) fn header(target: Target, facts: &Facts) -> Value {
     let mut vantage = Map::from_iter([("type".to_owned(), json!(facts.vantage.name()))]);
@@ -27,7 +29,7 @@ pub(super) fn header(target: Target, facts: &Facts) -> Value {
             }
             common.insert("reference_time".to_owned(), reference);
             json!({
-                "file_schema": "urn:ietf:params:qlog:file:sequential",
+                "file_schema": target.format(),
                 "serialization_format": "application/qlog+json-seq",
                 "title": title,
                 "trace": {
@@ -46,7 +48,7 @@ pub(super) fn header(target: Target, facts: &Facts) -> Value {
             let started_ms = facts.said.started_ms.unwrap_or_default();
             common.insert("reference_time".to_owned(), json!(started_ms));
             json!({
-                "qlog_version": "0.3",
+                "qlog_version": target.format(),
                 "qlog_format": "JSON-SEQ",
                 "title": title,
                 "trace": {"title": title, "vantage_point": vantage, "common_fields": common},
@@ -56,7 +58,25 @@ pub(super) fn header(target: Target, facts: &Facts) -> Value {
     if let Some(version) = &facts.said.stack.version {
         header["trace"]["code_version"] = json!(version);
     }
+    if let Some(begins_us) = facts.said.part_begins_us {
+        header["trace"][PART_BEGINS_US] = json!(begins_us);
+    }
     header
+}
+
+/// Scales the round-trip times of an event of metrics.
+pub(super) fn scale_rtts(data: &mut Value, scale: f64) {
+    if scale.to_bits() == 1_f64.to_bits() {
+        return;
+    }
+    for key in ["smoothed_rtt", "latest_rtt", "min_rtt", "rtt_variance"] {
+        if let Some(rtt) = data.get_mut(key)
+            && let Some(Number(logged)) = Number::deserialize(&*rtt).ok()
+        {
+            // To the nanosecond, so that a factor adds no digits.
+            *rtt = json!((logged * scale * 1e6).round() / 1e6);
+        }
+    }
 }
 
 /// An event of any generation in the target's terms. Unknown events stay unchanged.
@@ -259,6 +279,8 @@ fn legacy_stream(target: Target, trigger: Option<&str>, data: &Value) -> (String
         ["packet_nr", "stream_id", "offset", "length", "final_frame"]
             .map(|key| data.get(key).and_then(whole).unwrap_or(0));
     let body = json!({
+        // It marks a packet of which the log shows only this frame.
+        "packet_nr": packet,
         "header": {"packet_type": "1RTT", "packet_number": packet},
         "frames": [{
             "frame_type": "stream",

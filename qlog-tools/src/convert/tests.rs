@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::reader::{ReadOptions, read, read_traces};
+use crate::trace::Detail;
 use qlog::reader::{Event, QlogSeqReader};
 use serde_json::json;
 
@@ -136,7 +137,8 @@ fn a_cut_keeps_the_requests_of_the_streams_in_it_and_of_no_others() {
     let trace = read("cut", text.as_bytes()).unwrap();
     let urls: Vec<&str> = trace.timeline.transfers.iter().map(|it| &*it.url).collect();
     assert_eq!(urls, ["/secret/a.css?x=1", "stream 4"]);
-    assert_eq!(trace.timeline.transfers[0].requested_us, 10_000);
+    // At 10 ms, before the part.
+    assert_eq!(trace.timeline.transfers[0].requested_us, 25_000);
     let text = part(OLD, Cut { time_us: Some(15_000..25_000), ..Cut::default() });
     assert!(!text.contains("secret"), "nothing of its stream is in the cut: {text}");
 }
@@ -159,6 +161,93 @@ fn a_cut_keeps_what_was_said_of_a_pushs_priority_and_promise() {
     assert!(text.contains("/pushed.css") && !text.contains("u=1"), "{text}");
     let trace = read("cut", part(&log, of_streams([8])).as_bytes()).unwrap();
     assert_eq!((trace.signals[0].element, &*trace.signals[0].value), (8, "u=1"));
+}
+
+#[test]
+fn a_part_begins_where_it_was_cut_and_a_part_of_a_part_with_the_later_one() {
+    let begins = |log: &str, from_us| {
+        let text = part(log, Cut { time_us: Some(from_us..50_000), ..Cut::default() });
+        let begins_us = read("cut", text.as_bytes()).unwrap().header.part_begins_us;
+        (text, begins_us)
+    };
+    let (text, begins_us) = begins(OLD, 25_000);
+    assert_eq!(begins_us, Some(25_000));
+    assert_eq!(begins(&text, 0).1, Some(25_000));
+    assert_eq!(begins(&text, 30_000).1, Some(30_000));
+    assert_eq!(begins(OLD, 0).1, None);
+}
+
+#[test]
+fn a_part_has_only_the_losses_of_its_packets() {
+    let sent = |time, number, stream| {
+        format!(
+            r#"{{"time":{time},"name":"quic:packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":{number}}},"frames":[{{"frame_type":"stream","stream_id":{stream},"offset":0,"length":9}}]}}}}"#
+        )
+    };
+    let lost = |number| {
+        format!(
+            r#"{{"time":9,"name":"quic:packet_lost","data":{{"header":{{"packet_type":"1RTT","packet_number":{number}}}}}}}"#
+        )
+    };
+    let metrics = r#"{"time":9,"name":"quic:recovery_metrics_updated","data":{"cf_lost_packets":{"total":2,"delta":2},"congestion_window":7}}"#;
+    let header = r#"{"file_schema":"x","trace":{"vantage_point":{"type":"server"}}}"#;
+    let lines =
+        [header.to_owned(), sent(1, 1, 0), sent(5, 2, 4), lost(1), lost(2), metrics.to_owned()];
+    let log = lines.join(
+        "
+",
+    );
+    let told = |cut: Cut| {
+        let text = part(&log, cut);
+        let counts = read("cut", text.as_bytes()).unwrap().counts;
+        (counts.packets_sent, counts.packets_lost, text.contains("cf_lost_packets"))
+    };
+    assert_eq!(told(Cut::default()), (2, 2, true));
+    let of_4 = Cut { streams: Some(BTreeSet::from([4])), ..Cut::default() };
+    assert_eq!(told(of_4), (1, 1, false));
+    assert_eq!(told(Cut { time_us: Some(4_000..10_000), ..Cut::default() }), (1, 1, true));
+}
+
+/// As quinn writes it: round-trip times in seconds under qlog 0.3; mvfst's are in microseconds.
+#[test]
+fn round_trip_times_are_the_same_in_each_schema() {
+    let quinn = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","title":"quinn server","trace":{"vantage_point":{"type":"server"}}}
+{"time":1,"name":"recovery:metrics_updated","data":{"latest_rtt":0.0522,"smoothed_rtt":0.06,"min_rtt":0.05}}
+"#;
+    let mvfst = r#"{"qlog_version":"draft-00","traces":[{"vantage_point":{"type":"server","name":"mvfst"},"event_fields":["relative_time","CATEGORY","EVENT_TYPE","TRIGGER","DATA"],"events":[
+["1","METRIC_UPDATE","METRIC_UPDATE","x",{"latest_rtt":52200,"smoothed_rtt":60000,"min_rtt":50000}]]}]}"#;
+    for log in [quinn, mvfst] {
+        for target in [Target::Current, Target::V03] {
+            let mut output = Vec::new();
+            let conversion = Conversion { target, ..Conversion::default() };
+            convert("a", log.as_bytes(), &mut output, &conversion).unwrap();
+            let options = ReadOptions { detail: Detail::Full, vantage: None };
+            let traces = read_traces("a", &output[..], options).unwrap();
+            let sample = traces[0].samples()[0];
+            let rtts_ms = [sample.latest_rtt_ms, sample.smoothed_rtt_ms, sample.min_rtt_ms];
+            for (rtt_ms, expected) in rtts_ms.into_iter().zip([52.2, 60.0, 50.0]) {
+                let rtt_ms = rtt_ms.unwrap();
+                assert!((rtt_ms - expected).abs() < 1e-6, "{rtt_ms} {target:?} {log}");
+            }
+        }
+    }
+}
+
+/// qlog 0.1 has STREAM frames, and no packets.
+#[test]
+fn frames_without_packets_do_not_become_packets_that_were_counted() {
+    let log = r#"{"qlog_version":"0.1","connections":[{"vantagepoint":"SERVER","fields":["time","category","type","trigger","data"],"events":[
+[1,"TRANSPORT","STREAM_NEW","PACKET_TX",{"packet_nr":7,"stream_id":0,"offset":0,"length":9,"final_frame":1}],
+[2,"RECOVERY","PACKET_LOST","UNKNOWN",{"packet_nr":7}]]}]}"#;
+    let before = read("old", log.as_bytes()).unwrap();
+    for target in [Target::Current, Target::V03] {
+        let (header, events) = converted_log(log, Conversion { target, ..Conversion::default() });
+        let text = format!("{header}\n{}\n", events.join("\n"));
+        let after = read("old", text.as_bytes()).unwrap();
+        assert_eq!((after.counts.packets_sent, after.counts.packets_lost), (0, 1), "{text}");
+        assert_eq!(after.counts.packets_sent, before.counts.packets_sent);
+        assert_eq!(after.timeline, before.timeline);
+    }
 }
 
 /// Two connections in one file, and one event of neither.

@@ -18,6 +18,8 @@ const GUESSED_SIDE: &str =
     "the vantage point is not given; it was guessed from who sent requests or more data";
 const SIDE_OF_INITIAL: &str = "the vantage point is not given; the side that sent the first Initial packet was taken as the client";
 const OTHER_SIDE: &str = "the log names the wrong side as its writer; the side that sent the first Initial packet was taken as the client";
+const FROM_BEFORE: &str =
+    "requests from before this part of a log: their time is the part's beginning";
 const CUT_TEXTS: &str =
     "texts (URLs, fields) of more than 2000 characters were cut to their first 2000";
 
@@ -199,7 +201,11 @@ impl Collector {
         if let Some(time_us) =
             promise.map(|promise| promise.time_us).or(request.map(|&(time_us, ..)| time_us))
         {
-            return time_us;
+            let begins_us = trace.header.part_begins_us.unwrap_or_default();
+            if time_us < begins_us {
+                trace.repair(FROM_BEFORE, 0);
+            }
+            return time_us.max(begins_us);
         }
         trace.repair("requests without HTTP/3 events: their time is that of their first data", 0);
         let moved_us = match trace.vantage {

@@ -112,6 +112,13 @@ impl Collector {
         direction: Direction,
     ) -> serde_json::Result<bool> {
         let packet: Packet<'_> = body(data)?;
+        if let ([frame], true) = (packet.frames(), packet.is_only_a_frame()) {
+            if self.detail >= Detail::Events {
+                self.about = packet.about(direction.event());
+            }
+            self.stream_frame(time_us, frame.stream(), packet.number(), direction);
+            return Ok(true);
+        }
         let key = packet.number().map(|number| (time_us, packet.space(), number));
         let last = &mut self.last_packets[direction as usize];
         if key.is_some() && *last == key {
@@ -119,6 +126,10 @@ impl Collector {
         }
         *last = key;
         self.first_packets(&packet, direction);
+        match direction {
+            Direction::Received => self.trace.counts.packets_received += 1,
+            Direction::Sent => self.trace.counts.packets_sent += 1,
+        }
         self.packet_record(time_us, &packet, direction.event());
         if direction == Direction::Sent && packet.is_probe() {
             self.timeout(time_us);
@@ -285,22 +296,32 @@ impl Collector {
         direction: Direction,
     ) -> serde_json::Result<()> {
         let event: LoneStream = body(data)?;
-        if let Some(stream) = event.stream() {
-            if self.detail >= Detail::Events {
-                self.about = About::Packet {
-                    event: direction.event(),
-                    space: Space::Application,
-                    number: event.packet_nr.map(|number| number.0),
-                    bytes: 0,
-                    frames: vec![stream.content()],
-                };
-            }
-            let packet = event.packet_nr.map(|number| number.0);
-            self.frame(time_us, stream, packet, self.last_record(), direction);
-        } else {
-            self.impossible_frames += 1;
+        let packet = event.packet_nr.map(|number| number.0);
+        if let Some(stream) = event.stream().filter(|_| self.detail >= Detail::Events) {
+            self.about = About::Packet {
+                event: direction.event(),
+                space: Space::Application,
+                number: packet,
+                bytes: 0,
+                frames: vec![stream.content()],
+            };
         }
+        self.stream_frame(time_us, event.stream(), packet, direction);
         Ok(())
+    }
+
+    /// A STREAM frame whose packet is not logged; `None` if it cannot be.
+    fn stream_frame(
+        &mut self,
+        time_us: u64,
+        frame: Option<Stream>,
+        packet: Option<u64>,
+        direction: Direction,
+    ) {
+        match frame {
+            Some(frame) => self.frame(time_us, frame, packet, self.last_record(), direction),
+            None => self.impossible_frames += 1,
+        }
     }
 
     pub(super) fn milestone(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::clock::Clock;
 use super::http3::kept;
 use super::moment::epoch_ms;
+use super::raw::PART_BEGINS_US;
 use crate::limits::HEADER_BYTES;
 use crate::trace::{self, Stack, Vantage};
 
@@ -101,6 +102,7 @@ impl Header {
         trace::Header {
             title: self.title(),
             stack: self.stack(),
+            part_begins_us: self.trace.get(PART_BEGINS_US).and_then(Value::as_u64),
             format: schema.or(version),
             started_ms: start.as_deref().and_then(epoch_ms),
             start,

@@ -28,6 +28,8 @@ pub(super) struct Packet<'a> {
     #[serde(borrow, alias = "type")]
     packet_type: Option<Cow<'a, str>>,
     packet_number: Option<Whole>,
+    /// The packet of a STREAM frame that qlog 0.1 has without it, in converted logs.
+    packet_nr: Option<Whole>,
     raw: Option<Raw>,
     /// mvfst's single event for all packets lost at once.
     pub(super) lost_packets: Option<Whole>,
@@ -76,6 +78,11 @@ impl<'a> Packet<'a> {
 
     pub(super) fn number(&self) -> Option<u64> {
         self.header.packet_number.or(self.packet_number).map(|number| number.0)
+    }
+
+    /// Whether the log shows only a frame of it, because it was converted from one that has no packets.
+    pub(super) fn is_only_a_frame(&self) -> bool {
+        self.packet_nr.is_some() && self.frames().len() == 1
     }
 
     /// Whether the log states that it was sent because a probe timer expired.

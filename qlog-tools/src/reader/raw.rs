@@ -17,6 +17,9 @@ use super::{ENDS_EARLY, Given, ReadError, Sink, give};
 use crate::limits;
 use crate::trace::{self, Vantage};
 
+/// The field of a trace's header with the time at which a part of a log begins.
+pub(crate) const PART_BEGINS_US: &str = "part_begins_us";
+
 /// A trace's header, in a form common to all formats.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {

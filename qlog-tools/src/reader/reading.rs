@@ -13,7 +13,7 @@ use super::names::{EventKind, kind};
 use super::quic::Direction;
 use super::{ReadOptions, Sink};
 use crate::limits;
-use crate::trace::{self, BAD_BODY, Container, Trace, Vantage};
+use crate::trace::{BAD_BODY, Container, Trace, Vantage};
 
 const BAD_RECORD: &str =
     "records that are not JSON, or neither a header nor an event, were left out";
@@ -59,7 +59,6 @@ struct TraceReading {
     flows_as_server: bool,
     clock: Clock,
     fields: Vec<String>,
-    rtt_unit_ms: f64,
     has_header: bool,
     /// The record of its first event; 0 before that.
     first_record: u64,
@@ -224,7 +223,6 @@ impl Reading {
             flows_as_server: like.flows_as_server,
             clock: like.header_clock.clone(),
             fields: like.fields.clone(),
-            rtt_unit_ms: like.rtt_unit_ms,
             has_header: like.has_header,
             header_trace: Some(base),
             first_record: 0,
@@ -316,15 +314,6 @@ impl TraceReading {
         }
         trace.connection = header.connection();
         trace.header = header.said();
-        let trace::Header { stack, format, .. } = &trace.header;
-        self.rtt_unit_ms = match (stack.name.as_deref(), format.as_deref().unwrap_or_default()) {
-            // quinn's crate wrote RTTs in seconds until it wrote qlog's newer schema.
-            (Some("quinn"), format) if format.starts_with("0.") => 1000.0,
-            // mvfst's, whose events are arrays, are in microseconds.
-            (Some("mvfst"), format) if format.starts_with("draft-") => 0.001,
-            (Some("picoquic"), _) => 0.001,
-            _ => 1.0,
-        };
         self.header_clock = header.clock();
         self.flows_as_server = header.flows_as_server();
     }
@@ -359,8 +348,6 @@ impl TraceReading {
         let trace = &mut self.collector.trace;
         let counts = &mut trace.counts;
         match kind {
-            EventKind::PacketSent => counts.packets_sent += 1,
-            EventKind::PacketReceived => counts.packets_received += 1,
             EventKind::Recovery => counts.recovery_events += 1,
             EventKind::DataMoved => counts.data_moved += 1,
             EventKind::FrameCreated | EventKind::FrameParsed => counts.http_frames += 1,
@@ -389,7 +376,7 @@ impl TraceReading {
                 return collector.packet(time_us, data, Direction::Received);
             }
             EventKind::PacketLost => collector.packet_lost(time_us, data)?,
-            EventKind::Recovery => collector.recovery(time_us, data, self.rtt_unit_ms)?,
+            EventKind::Recovery => collector.recovery(time_us, data)?,
             EventKind::DataMoved => collector.data_moved(time_us, data)?,
             EventKind::FrameCreated => collector.http_frame(time_us, data, Direction::Sent)?,
             EventKind::FrameParsed => collector.http_frame(time_us, data, Direction::Received)?,

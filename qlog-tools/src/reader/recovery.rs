@@ -59,14 +59,13 @@ struct Metrics {
     latest_rtt: Option<Number>,
     min_rtt: Option<Number>,
     pto_count: Option<Number>,
-    cf_lost_packets: Option<TotalAndDelta>,
-    cf_lost_bytes: Option<TotalAndDelta>,
+    cf_lost_packets: Option<Delta>,
+    cf_lost_bytes: Option<Delta>,
 }
 
-/// quiche's own count of packets declared lost, for which it has no separate event: all so far, and since the event before.
+/// quiche's own count of packets declared lost since the event before, for which it has no separate event.
 #[derive(Deserialize, Clone, Copy)]
-struct TotalAndDelta {
-    total: Whole,
+struct Delta {
     delta: Whole,
 }
 
@@ -94,12 +93,7 @@ fn whole_bytes(number: Number) -> Option<u64> {
 }
 
 impl Collector {
-    pub(super) fn recovery(
-        &mut self,
-        time_us: u64,
-        data: &[u8],
-        rtt_unit_ms: f64,
-    ) -> serde_json::Result<()> {
+    pub(super) fn recovery(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
         let is_full = self.detail >= Detail::Full;
         // Whether it counts lost packets shows without parsing it.
         let counts_losses =
@@ -109,7 +103,9 @@ impl Collector {
         }
         let metrics: Metrics = body(data)?;
         if let Some(lost) = metrics.cf_lost_packets {
-            self.lost_by_metrics = self.lost_by_metrics.max(Some(lost.total.0));
+            // The total includes packets that were lost before a part of a log begins.
+            let so_far = self.lost_by_metrics.unwrap_or_default();
+            self.lost_by_metrics = Some(so_far.saturating_add(lost.delta.0));
             let records = if is_full { lost.delta.0.min(LOST_RECORDS) } else { 0 };
             for record in 0..records {
                 // All their bytes are attributed to the first.
@@ -125,7 +121,7 @@ impl Collector {
         if let Some(count) = metrics.pto_count.filter(|_| is_full) {
             self.timeouts_counted(time_us, to_u64(count.0));
         }
-        let sample = metrics.sample(time_us, rtt_unit_ms);
+        let sample = metrics.sample(time_us, self.trace.header.rtt_unit_ms());
         let recovery = self.trace.recovery.get_or_insert_default();
         recovery.longest_rtt.add(&sample);
         if is_full {

@@ -43,7 +43,7 @@ impl Visitor<'_> for WholeVisitor {
 
 /// A number, written `4.5` or `"4.5"`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Number(pub(super) f64);
+pub(crate) struct Number(pub(crate) f64);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 /// Rewrite a log as JSON-SEQ of the current or an older schema; keep only a part; remove names
 ///
-/// A part keeps its streams' earlier headers, priorities and promises. Exit code 2: a log could not be read; the others
-/// of its directory are still written.
+/// A part keeps its streams' earlier headers, priorities and promises, and only the losses of its own packets. Exit code
+/// 2: a log could not be read; the others of its directory are still written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  utmost qlog convert client.qlog -o client.sqlog\n  \
 utmost qlog convert client.sqlog --to 0.3 --time 100ms..2s --stream 0,4 --anonymise -o part.sqlog\n  \
