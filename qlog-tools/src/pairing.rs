@@ -31,25 +31,37 @@ fn have_same_name(one: &Trace, other: &Trace) -> bool {
     names.any(|name| other.connection.as_ref() == Some(name) || other.names.contains(name))
 }
 
-/// Whether a client's and a server's log cannot be of one connection: a packet arrived with other bytes than sent, or before it was
-/// sent, whatever the clocks. Checked as far as the logs were read.
 fn are_of_two_runs(one: &Trace, other: &Trace) -> bool {
+    contradiction(one, other).is_some()
+}
+
+/// Why a client's and a server's log cannot be of one connection: a packet arrived with other bytes than sent, or before it was
+/// sent, whatever the clocks. Checked as far as the logs were read.
+fn contradiction(one: &Trace, other: &Trace) -> Option<String> {
     let (client, server) = match [one, other].map(|it| it.vantage == Vantage::Server) {
         [false, true] => (one, other),
         [true, false] => (other, one),
-        _ => return false,
+        _ => return None,
     };
-    if carries_other_bytes(client, server) {
-        return true;
+    if let Some(number) = with_other_bytes(client, server) {
+        return Some(format!(
+            "packet {number} arrived with other stream bytes than it was sent with"
+        ));
     }
-    let (Some(down_us), Some(up_us)) = least_delays_us(client, server) else { return false };
+    let (Some(down_us), Some(up_us)) = least_delays_us(client, server) else { return None };
     let lasts_us = client.packets().last().map_or(0, |it| it.time_us);
     let drift_us = i64::try_from(lasts_us / DRIFT_PART).unwrap_or(i64::MAX);
-    down_us.saturating_add(up_us).saturating_add(drift_us) < -TICK_US
+    let there_and_back_us = down_us.saturating_add(up_us);
+    (there_and_back_us.saturating_add(drift_us) < -TICK_US).then(|| {
+        format!(
+            "whatever the clocks, a packet arrived before it was sent: the shortest ways there and back add up to {:.1} ms",
+            there_and_back_us as f64 / 1000.0
+        )
+    })
 }
 
-/// Whether a packet in both logs arrived with other stream bytes than it was sent with.
-fn carries_other_bytes(client: &Trace, server: &Trace) -> bool {
+/// A packet in both logs that arrived with other stream bytes than it was sent with.
+fn with_other_bytes(client: &Trace, server: &Trace) -> Option<u64> {
     let mut sent: Vec<(u64, u64, u64)> = Vec::with_capacity(server.arrivals.len());
     for (frame, packet) in server.arrivals.iter() {
         sent.extend(packet.map(|it| (it, frame.stream, frame.offset)));
@@ -59,8 +71,8 @@ fn carries_other_bytes(client: &Trace, server: &Trace) -> bool {
         let place = sent.partition_point(|it| it.0 < number);
         sent.get(place).is_some_and(|it| it.0 == number)
     };
-    client.arrivals.iter().any(|(frame, packet)| {
-        packet.is_some_and(|number| {
+    client.arrivals.iter().find_map(|(frame, packet)| {
+        packet.filter(|&number| {
             sent.binary_search(&(number, frame.stream, frame.offset)).is_err() && has_packet(number)
         })
     })
@@ -94,6 +106,35 @@ pub fn pairs(traces: &[Trace]) -> Vec<Ends<'_>> {
         all.iter().filter_map(|it| it.server).map(std::ptr::from_ref).collect();
     // A server's log with a matching client's is listed with it.
     all.into_iter().filter(|it| !paired.contains(&std::ptr::from_ref(it.log))).collect()
+}
+
+/// Why logs with the same connection ID are not joined: a sentence for each two such logs that have no other partner.
+pub fn apart(traces: &[Trace]) -> Vec<String> {
+    let all = pairs(traces);
+    let alone = || all.iter().filter(|it| it.server.is_none()).map(|it| it.log);
+    let mut sentences = Vec::new();
+    for (place, one) in alone().enumerate() {
+        for other in alone().skip(place + 1).filter(|it| have_same_name(one, it)) {
+            let is_side = |it: &Trace| matches!(it.vantage, Vantage::Client | Vantage::Server);
+            let sideless = [one, other].into_iter().find(|it| !is_side(it));
+            let why = match sideless {
+                Some(log) => Some(format!(
+                    "{} does not show which side wrote it: name it with --vantage",
+                    log.label()
+                )),
+                None => contradiction(one, other),
+            };
+            let id = one.connection.as_ref().or(other.connection.as_ref());
+            let id = id.map_or_else(String::new, |it| format!(" {}", shown(it, 60)));
+            sentences.extend(why.map(|why| {
+                let [one, other] = [one, other].map(Trace::label);
+                format!(
+                    "{one} and {other} have the same connection ID{id}, and were not joined: {why}."
+                )
+            }));
+        }
+    }
+    sentences
 }
 
 /// The connections with known arrivals, each with its server's log if that has STREAM frames.
@@ -255,6 +296,20 @@ mod tests {
         // The same packets, ten times as slow: data that arrived after 30 ms was sent after 300.
         let slower = [(1, 1010, 0), (2, 1120, 100), (3, 1230, 200), (4, 1340, 300)];
         assert_eq!(is_paired(&run(Vantage::Server, &slower)), (false, false));
+        let told = |server: &Trace| apart(&[client.clone(), server.clone()]);
+        assert_eq!(told(&run(Vantage::Server, &own)), Vec::<String>::new());
+        let named = |server: &Trace| Trace { file: "s.sqlog".to_owned(), ..server.clone() };
+        assert_eq!(
+            told(&named(&run(Vantage::Server, &other_order))),
+            [
+                " and s.sqlog have the same connection ID aa, and were not joined: packet 2 arrived with other stream bytes than it was sent with."
+            ]
+        );
+        let early = told(&run(Vantage::Server, &slower));
+        assert!(early[0].ends_with("there and back add up to -300.0 ms."), "{early:?}");
+        let between = Trace { vantage: Vantage::Network, ..client.clone() };
+        let sideless = apart(&[between, run(Vantage::Server, &own)]);
+        assert!(sideless[0].ends_with("name it with --vantage."), "{sideless:?}");
         let error = client_of(&run(Vantage::Server, &slower), std::slice::from_ref(&client), &[]);
         assert!(error.as_ref().is_err_and(|it| it.contains("but other packets")), "{error:?}");
     }

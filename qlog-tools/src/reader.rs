@@ -19,9 +19,11 @@ mod filling;
 mod flow;
 mod header;
 pub(crate) mod http3;
+mod in_order;
 pub(crate) mod moment;
 mod names;
 mod netlog;
+mod paths;
 mod quic;
 pub(crate) mod raw;
 mod reading;
@@ -30,6 +32,7 @@ mod recovery;
 mod scheduler;
 mod sniff;
 pub(crate) mod tolerant;
+mod trace_reading;
 mod tshark;
 mod unpack;
 
@@ -63,7 +66,7 @@ pub(crate) const ENDS_EARLY: &str = "the file ends early; it was read up to its 
 pub struct ReadOptions {
     /// How much to keep.
     pub detail: Detail,
-    /// The side that wrote the log, overriding the log itself.
+    /// The side that wrote the log, if the log does not say and its first packet does not show it: a capture's, for instance.
     pub vantage: Option<Vantage>,
 }
 
@@ -109,7 +112,9 @@ pub enum Unread {
     )]
     NoTraces(String),
     /// A capture of other packets.
-    #[error("no packet of QUIC in it")]
+    #[error(
+        "no packet of QUIC in it: without a connection's handshake tshark takes its packets for other UDP; start the capture before the client"
+    )]
     NoQuic,
 }
 
@@ -160,6 +165,7 @@ pub fn read_traces(
         Some(why) => reading.leave_out(why),
         None => {}
     }
+    reading.let_in_all();
     let records = reading.records;
     if reading.has_too_much_text() {
         return Err(Unread::TooMuchText.of(file));

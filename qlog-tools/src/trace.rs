@@ -25,6 +25,11 @@ pub use writer::{Container, Stack, Vantage};
 /// The repair of an event whose body could not be read.
 pub(crate) const BAD_BODY: &str = "events whose body could not be read were left out";
 
+/// The repair of a packet of a capture that is not decrypted. A capture at a sender can show several datagrams as one, before the
+/// system has cut them.
+pub(crate) const UNDECRYPTED: &str = "packets that tshark cannot decrypt: their keys are missing, or they are datagrams that the system had not \
+    cut yet (segmentation offload; capture at the other end, or turn it off: ethtool -K DEVICE tx-udp-segmentation off)";
+
 /// One log's account of one connection: the parts of every log, and the optional ones.
 ///
 /// Frames, packets and recovery samples depend on the [`Detail`] with which the log was read: an omitted part looks like one
@@ -404,7 +409,16 @@ impl Trace {
 
     /// Events whose body could not be read.
     pub(crate) fn unread_bodies(&self) -> u64 {
-        self.repairs.iter().filter(|it| it.what == BAD_BODY).map(|it| it.count).sum()
+        self.repaired(BAD_BODY)
+    }
+
+    /// Packets of a capture that could not be decrypted: their numbers and contents are missing from all figures.
+    pub fn undecrypted_packets(&self) -> u64 {
+        self.repaired(UNDECRYPTED)
+    }
+
+    fn repaired(&self, what: &str) -> u64 {
+        self.repairs.iter().filter(|it| it.what == what).map(|it| it.count).sum()
     }
 
     /// Counts one more of this kind of repair.

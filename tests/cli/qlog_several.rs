@@ -248,6 +248,51 @@ fn hol_pairs_what_is_in_a_directory() {
 }
 
 #[test]
+fn logs_of_one_connection_that_do_not_fit_are_not_joined_and_the_answer_says_why() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let log = |side: &str, event: &str, offset: u64| {
+        format!(
+            r#"{{"file_schema":"x","trace":{{"vantage_point":{{"type":"{side}"}},"common_fields":{{"group_id":"aa"}}}}}}
+{{"time":1,"name":"quic:{event}","data":{{"header":{{"packet_type":"1RTT","packet_number":7}},"frames":[{{"frame_type":"stream","stream_id":0,"offset":{offset},"length":9}}]}}}}
+"#
+        )
+    };
+    let client = write(&folder, "c.sqlog", &log("client", "packet_received", 9));
+    let server = write(&folder, "s.sqlog", &log("server", "packet_sent", 0));
+    let expected = "have the same connection ID aa, and were not joined: packet 7 arrived with other stream bytes than it was sent with.";
+    let (code, stdout, stderr) = ran(&["summary", &client, &server]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.lines().next().is_some_and(|it| it.ends_with(expected)), "{stdout}");
+    assert!(stderr.contains(expected), "{stderr}");
+    let (_, stdout, _) = ran(&["summary", &client, &server, "--json"]);
+    let document = json_of(&stdout);
+    assert_valid("qlog-summary", &document);
+    assert!(document["not_joined"][0].as_str().is_some_and(|it| it.ends_with(expected)));
+    let fitting = write(&folder, "f.sqlog", &log("server", "packet_sent", 9));
+    let (_, stdout, stderr) = ran(&["summary", &client, &fitting]);
+    assert!(stdout.contains("both ends") && stderr.is_empty(), "{stdout}{stderr}");
+}
+
+#[test]
+fn a_named_side_is_of_the_logs_that_do_not_say() {
+    let folder = pair();
+    let [client, server] = ["client.sqlog", "server.sqlog"].map(|it| folder.path().join(it));
+    let text = std::fs::read_to_string(&client).expect("a log");
+    let nameless = write(
+        &folder,
+        "nameless.sqlog",
+        &text.replacen(r#""type":"client""#, r#""type":"unknown""#, 1),
+    );
+    let (_, stdout, _) = ran(&["summary", &nameless, &text_of(&server), "--vantage", "client"]);
+    assert!(stdout.contains("both ends"), "{stdout}");
+    let (_, _, stderr) = ran(&["summary", &text_of(&server), "--vantage", "client"]);
+    assert!(
+        stderr.contains("--vantage client: for captures, and logs that do not say"),
+        "{stderr}"
+    );
+}
+
+#[test]
 fn a_directory_is_converted_into_another() {
     let folder = with_bad_ones();
     let out = folder.path().join("out");

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::collect::{Collector, Promise};
 use super::flow::{Flow, FlowStream};
 use super::http3::Message;
+use super::paths::OTHER_PATHS;
 use super::quic::Direction;
 use crate::limits;
 use crate::packet::Space;
@@ -65,6 +66,7 @@ impl Collector {
             // Names with too many were emptied.
             events.moments.retain(|_, times_us| !times_us.is_empty());
         }
+        trace.repair_all(OTHER_PATHS, self.packets_of_others, true);
         trace.repair_all(IMPOSSIBLE_FRAMES, self.impossible_frames, true);
         trace.repair_all(CUT_TEXTS, self.cut_texts, false);
         if trace.connection.is_none() {
@@ -76,12 +78,14 @@ impl Collector {
     /// Determines the side that wrote the log. Its first packet has precedence over its header.
     fn settle_side(&mut self) {
         let (logged, side) = (self.trace.vantage, self.vantage());
+        let is_named = self.side.is_none() && Some(side) == self.named_vantage;
         self.trace.vantage = if side == Vantage::Unknown { self.guess_vantage() } else { side };
         let repair = match (logged, side, self.trace.vantage) {
+            _ if is_named => return,
             (Vantage::Unknown, Vantage::Unknown, Vantage::Unknown) => NO_SIDE,
             (Vantage::Unknown, Vantage::Unknown, _) => GUESSED_SIDE,
             (Vantage::Unknown, ..) => SIDE_OF_INITIAL,
-            _ if side == logged => return,
+            _ if side == logged || logged == Vantage::Network => return,
             _ => OTHER_SIDE,
         };
         self.trace.repair(repair, 0);

@@ -5,7 +5,7 @@ use crate::saturating_cast::to_u64;
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     /// Whether each time counts from the preceding event.
-    counts_from_previous: bool,
+    pub(super) counts_from_previous: bool,
     /// Microseconds per unit of the log's times.
     unit_us: f64,
     /// The time of the first event, if times count from an epoch.
@@ -13,6 +13,8 @@ pub(super) struct Clock {
     /// Nothing has been read.
     is_fresh: bool,
     now_us: u64,
+    /// The same without rounding, if times count from the preceding event: rounded ones would add up their errors.
+    exact_us: f64,
     /// The same in ms, with all digits of the log.
     pub(super) now_ms: f64,
 }
@@ -45,7 +47,15 @@ impl Clock {
             Some("s" | "seconds") => 1e6,
             _ => 1000.0,
         };
-        Self { counts_from_previous, unit_us, origin: None, is_fresh: true, now_us: 0, now_ms: 0.0 }
+        Self {
+            counts_from_previous,
+            unit_us,
+            origin: None,
+            is_fresh: true,
+            now_us: 0,
+            exact_us: 0.0,
+            now_ms: 0.0,
+        }
     }
 
     /// The event's time in microseconds, and its correction, if any; `None` if the time is invalid.
@@ -63,16 +73,19 @@ impl Clock {
             Some(origin) => (time - origin).max(0.0),
             None => time,
         };
-        let mut time_us = (since * self.unit_us).round();
-        if time.is_nan() || !(0.0..=LATEST_US).contains(&time_us) {
+        let since_us = since * self.unit_us;
+        if time.is_nan() || !(0.0..=LATEST_US).contains(&since_us.round()) {
             return None;
         }
         if self.counts_from_previous {
-            time_us += self.now_us as f64;
+            self.exact_us = (self.exact_us + since_us).min(LATEST_US);
+            // In nanoseconds: sums have digits that no log has.
+            self.now_ms = (self.exact_us * 1000.0).round() / 1e6;
+        } else {
+            self.exact_us = since_us;
+            self.now_ms = self.in_ms(since);
         }
-        let time_us = to_u64(time_us.min(LATEST_US));
-        let before_ms = if self.counts_from_previous { self.now_ms } else { 0.0 };
-        self.now_ms = before_ms + self.in_ms(since);
+        let time_us = to_u64(self.exact_us.round());
         let is_backward = time_us < self.now_us;
         self.now_us = time_us;
         let repair = match self.origin {
@@ -116,6 +129,15 @@ mod tests {
         let mut clock = Clock::new(Some("relative_to_previous_event"), None);
         assert_eq!(clock.normalize(1.5), Some((1_500, None)));
         assert_eq!(clock.normalize(2.0), Some((3_500, None)));
+    }
+
+    #[test]
+    fn times_between_events_add_up_without_rounding() {
+        let mut clock = Clock::new(Some("delta"), None);
+        let times_us: Vec<u64> =
+            (0..100_000).filter_map(|_| Some(clock.normalize(0.0004)?.0)).collect();
+        assert_eq!((times_us[0], times_us[1], times_us.last()), (0, 1, Some(&40_000)));
+        assert_eq!(clock.now_ms.to_string(), "40");
     }
 
     #[test]

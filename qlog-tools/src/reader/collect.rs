@@ -1,5 +1,6 @@
 //! Collects the contents of events, and turns them into a trace at the end of the log.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schedulers::Milestone;
@@ -11,6 +12,7 @@ use super::event::{Event, body};
 use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
 use super::names::EventKind;
+use super::paths::Paths;
 use super::quic::{
     DataMoved, Direction, Frame, LoneStream, MilestoneEvent, Packet, Stream, stream_of,
 };
@@ -27,8 +29,8 @@ pub(super) struct Collector {
     /// The parts in final form.
     pub(super) trace: Trace,
     pub(super) detail: Detail,
-    /// The side that wrote the log, overriding the log itself.
-    vantage: Option<Vantage>,
+    /// The side that wrote the log, if the log does not say.
+    pub(super) named_vantage: Option<Vantage>,
     pub(super) received: Flow,
     pub(super) sent: Flow,
     pub(super) streams: ByStream<Exchange>,
@@ -53,6 +55,9 @@ pub(super) struct Collector {
     pub(super) side: Option<Vantage>,
     /// The last packet of each direction, to detect packets that were logged twice.
     pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
+    paths: Paths,
+    /// Packets of paths that number their own.
+    pub(super) packets_of_others: u64,
     /// The memory used by texts: URLs, priorities, names of events.
     pub(super) text_bytes: usize,
     /// The time and space of the last packet in each direction.
@@ -82,8 +87,8 @@ pub(super) struct Promise {
 
 impl Collector {
     pub(super) fn new(trace: Trace, options: ReadOptions) -> Self {
-        let ReadOptions { detail, vantage } = options;
-        Self { trace, detail, vantage, ..Self::default() }
+        let ReadOptions { detail, vantage: named_vantage } = options;
+        Self { trace, detail, named_vantage, ..Self::default() }
     }
 
     /// Items in memory; grows with the file as far as the level of detail requires.
@@ -108,10 +113,10 @@ impl Collector {
     pub(super) fn packet(
         &mut self,
         time_us: u64,
-        data: &[u8],
+        event: &Event<'_>,
         direction: Direction,
     ) -> serde_json::Result<bool> {
-        let packet: Packet<'_> = body(data)?;
+        let packet: Packet<'_> = body(event.data)?;
         if let ([frame], true) = (packet.frames(), packet.is_only_a_frame()) {
             if self.detail >= Detail::Events {
                 self.about = packet.about(direction.event());
@@ -119,6 +124,9 @@ impl Collector {
             self.stream_frame(time_us, frame.stream(), packet.number(), direction);
             return Ok(true);
         }
+        let packet = self.of_first_path(packet, event, |paths, path, number| {
+            paths.numbers_its_own(path, direction, number)
+        });
         let key = packet.number().map(|number| (time_us, packet.space(), number));
         let last = &mut self.last_packets[direction as usize];
         if key.is_some() && *last == key {
@@ -180,6 +188,24 @@ impl Collector {
         Ok(true)
     }
 
+    /// The packet of an event, without its number if `numbers_its_own` says so of its path.
+    fn of_first_path<'a>(
+        &mut self,
+        packet: Packet<'a>,
+        event: &Event<'_>,
+        numbers_its_own: impl Fn(&mut Paths, Option<&Cow<'_, str>>, u64) -> bool,
+    ) -> Packet<'a> {
+        let path = packet.path();
+        let path = path.as_ref().or(event.path.as_ref());
+        let number = packet.number().filter(|_| packet.space() == Space::Application);
+        let is_own = number.is_some_and(|it| numbers_its_own(&mut self.paths, path, it));
+        if !is_own {
+            return packet;
+        }
+        self.packets_of_others += 1;
+        packet.without_number()
+    }
+
     /// An event that the figures can mark.
     pub(super) fn moment(&mut self, time_us: u64, name: &str) {
         if self.detail < Detail::Full {
@@ -224,8 +250,14 @@ impl Collector {
         );
     }
 
-    pub(super) fn packet_lost(&mut self, time_us: u64, data: &[u8]) -> serde_json::Result<()> {
-        let packet: Packet<'_> = body(data)?;
+    pub(super) fn packet_lost(
+        &mut self,
+        time_us: u64,
+        event: &Event<'_>,
+    ) -> serde_json::Result<()> {
+        let packet: Packet<'_> = body(event.data)?;
+        let packet =
+            self.of_first_path(packet, event, |paths, path, _| paths.has_own_numbers(path));
         let lost = &mut self.trace.counts.packets_lost;
         *lost = lost.saturating_add(packet.lost_packets.map_or(1, |it| it.0));
         self.packet_record(time_us, &packet, PacketEvent::Lost);
@@ -459,11 +491,15 @@ impl Collector {
         }
     }
 
-    /// The side that wrote the log, as far as known: the log's own statement may be wrong.
+    /// The side that wrote the log, as far as known: the log's own statement may be wrong, and a capture has none.
     pub(super) fn vantage(&self) -> Vantage {
         let logged = self.trace.vantage;
-        let side = self.side.filter(|_| logged != Vantage::Network);
-        self.vantage.or(side).unwrap_or(logged)
+        let side = match logged {
+            Vantage::Network => self.named_vantage,
+            Vantage::Unknown => self.side.or(self.named_vantage),
+            Vantage::Client | Vantage::Server => self.side,
+        };
+        side.unwrap_or(logged)
     }
 
     fn framing(

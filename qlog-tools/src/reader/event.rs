@@ -17,6 +17,8 @@ pub(super) struct Event<'a> {
     pub(super) group: Option<Cow<'a, str>>,
     /// The trigger, which drafts before 02 wrote beside the body.
     pub(super) trigger: Option<Cow<'a, str>>,
+    /// The path of its packet, if the connection has several.
+    pub(super) path: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -35,6 +37,8 @@ struct Object<'a> {
     group_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     trigger: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    path: Option<&'a RawValue>,
 }
 
 impl<'a> Event<'a> {
@@ -53,7 +57,7 @@ impl<'a> Event<'a> {
         if !data.ends_with(b"}") {
             return None;
         }
-        Some(Self { time, name: Cow::Borrowed(name), data, group: None, trigger: None })
+        Some(Self { time, name: Cow::Borrowed(name), data, group: None, trigger: None, path: None })
     }
 
     pub(super) fn object(record: &'a [u8]) -> Option<Self> {
@@ -66,15 +70,23 @@ impl<'a> Event<'a> {
         };
         let data = object.data.map_or(&b"{}"[..], |data| data.get().as_bytes());
         let Object { time, group_id: group, trigger, .. } = object;
-        Some(Self { time: time.0, name, data, group, trigger })
+        // A text, or a number.
+        let path = object.path.and_then(|it| text(it).or(Some(Cow::Borrowed(it.get()))));
+        Some(Self { time: time.0, name, data, group, trigger, path })
     }
 
     /// An event as an array, whose columns the trace's header names.
     pub(super) fn array(record: &'a [u8], fields: &[String]) -> Option<Self> {
         let columns: Vec<&'a RawValue> = body(record).ok()?;
         let (mut time, mut category, mut kind) = (None, None, None);
-        let mut event =
-            Self { time: 0.0, name: Cow::Borrowed(""), data: b"{}", group: None, trigger: None };
+        let mut event = Self {
+            time: 0.0,
+            name: Cow::Borrowed(""),
+            data: b"{}",
+            group: None,
+            trigger: None,
+            path: None,
+        };
         for (field, &column) in fields.iter().zip(&columns) {
             match &**field {
                 "time" | "relative_time" | "delta_time" => {
@@ -85,6 +97,7 @@ impl<'a> Event<'a> {
                 "data" => event.data = column.get().as_bytes(),
                 "trigger" => event.trigger = text(column),
                 "group_id" => event.group = text(column),
+                "path" => event.path = text(column),
                 _ => {}
             }
         }

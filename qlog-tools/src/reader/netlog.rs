@@ -2,7 +2,7 @@
 //!
 //! A netlog is one JSON document of all the browser's network activity. Its events have numbers that its `constants` name. A
 //! packet's frames are events of their own: the frames of a received packet follow its header, the frames of a sent packet
-//! precede it. Times are whole milliseconds. Session events without a qlog equivalent keep the netlog's name.
+//! precede it. Times are whole milliseconds, but packets also have the microsecond at which they were sent or declared lost. Session events without a qlog equivalent keep the netlog's name.
 
 mod frames;
 
@@ -17,6 +17,8 @@ use super::tolerant::{Number, Whole};
 use crate::limits;
 use frames::{frame, parameters, without_repeated};
 
+/// The name of the format.
+pub(super) const NETLOG: &str = "netlog";
 /// More frames than fit into a packet.
 const PACKET_FRAMES: usize = 2000;
 
@@ -112,7 +114,8 @@ impl Netlog {
         if let Some(first_ms) = self.first_ms.filter(|_| self.offset_ms > 0.0) {
             trace["common_fields"] = json!({"reference_time": self.offset_ms + first_ms});
         }
-        Header::of_trace(br#"{"qlog_version":"netlog"}"#, trace.to_string().as_bytes())
+        let file = json!({"qlog_version": NETLOG});
+        Header::of_trace(file.to_string().as_bytes(), trace.to_string().as_bytes())
     }
 
     /// The qlog records that an event completes; `None` if it cannot be read.
@@ -128,8 +131,8 @@ impl Netlog {
         if self.session_type.is_some_and(|kind| source.kind != Some(kind)) {
             return Some(Vec::new());
         }
-        let time_ms = (tick_ms? - self.first_ms?).max(0.0);
         let params = event.params.map_or(Some(Map::new()), |it| read(Some(it)))?;
+        let time_ms = (happened_ms(tick_ms?, &params) - self.first_ms?).max(0.0);
         let has_room = self.sessions.len() < limits::TRACES;
         if !has_room && !self.sessions.contains_key(&source.id) {
             return None;
@@ -141,6 +144,14 @@ impl Netlog {
     pub(super) fn rest(&mut self) -> Vec<Vec<u8>> {
         self.sessions.values_mut().flat_map(Session::end).collect()
     }
+}
+
+/// When what an event says happened, as a tick. Chromium can log a packet long after it was sent, and says when that was.
+fn happened_ms(logged_ms: f64, params: &Map<String, Value>) -> f64 {
+    let exact = ["sent_time_us", "detection_time_us"].into_iter().find_map(|it| params.get(it));
+    let exact_ms = exact.and_then(|it| Some(Number::deserialize(it).ok()?.0 / 1000.0));
+    // A tick is the last whole millisecond.
+    exact_ms.filter(|it| (0.0..logged_ms + 1.0).contains(it)).unwrap_or(logged_ms)
 }
 
 /// Whether events of this name may concern a connection.

@@ -47,6 +47,7 @@ pub(super) struct Header<'a> {
     packet_number: Option<Whole>,
     packet_size: Option<Whole>,
     length: Option<Whole>,
+    path_id: Option<Whole>,
     /// In a client's first packet, the original destination connection ID.
     #[serde(borrow)]
     pub(super) dcid: Option<Cow<'a, str>>,
@@ -78,6 +79,17 @@ impl<'a> Packet<'a> {
 
     pub(super) fn number(&self) -> Option<u64> {
         self.header.packet_number.or(self.packet_number).map(|number| number.0)
+    }
+
+    /// The path that its header names.
+    pub(super) fn path(&self) -> Option<Cow<'_, str>> {
+        self.header.path_id.map(|it| it.0.to_string().into())
+    }
+
+    /// Forgets its number, which only its path gives a meaning.
+    pub(super) fn without_number(mut self) -> Self {
+        (self.header.packet_number, self.packet_number) = (None, None);
+        self
     }
 
     /// Whether the log shows only a frame of it, because it was converted from one that has no packets.

@@ -4,26 +4,25 @@ use std::collections::BTreeMap;
 
 use serde::de::IgnoredAny;
 
-use super::clock::{Clock, ClockRepair};
+use super::clock::Clock;
 use super::collect::Collector;
 use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
-use super::names::{EventKind, kind};
-use super::quic::Direction;
+use super::in_order::{InOrder, Waiting};
+use super::netlog::NETLOG;
+use super::trace_reading::TraceReading;
 use super::{ReadOptions, Sink};
 use crate::limits;
-use crate::trace::{BAD_BODY, Container, Trace, Vantage};
+use crate::trace::{BAD_BODY, Container, Trace};
 
 const BAD_RECORD: &str =
     "records that are not JSON, or neither a header nor an event, were left out";
 const TOO_LONG: &str = "records longer than 4 MiB were left out";
 const BAD_TIME: &str = "events whose time is negative or not a number were left out";
 const COMMAS: &str = "commas before a closing bracket were removed";
-const EPOCH: &str = "times count from an epoch; here they count from the first event";
-const BACKWARD: &str =
-    "events are earlier than the event before them; they were read in the log's order";
-const TWICE: &str = "packets that were logged twice in a row were counted once";
+const EARLY: &str =
+    "events are earlier than one before them; they were read in the order of their times";
 const NO_LENGTH: &str = "STREAM frames without a length were taken as empty";
 const NO_HEADER: &str = "there is no header; times are taken as milliseconds";
 const FULL: &str =
@@ -39,6 +38,9 @@ pub(super) struct Reading {
     current: Option<usize>,
     groups: BTreeMap<String, usize>,
     pub(super) records: u64,
+    /// The record that is being read: one that waited for earlier events is not the last.
+    record: u64,
+    order: InOrder,
     /// The memory that all traces use.
     kept: usize,
     streams: usize,
@@ -47,29 +49,130 @@ pub(super) struct Reading {
     early: Vec<(&'static str, u64)>,
     /// Whether the last record is truncated JSON.
     breaks_off: bool,
-}
-
-/// One trace while it is read.
-#[derive(Default)]
-struct TraceReading {
-    collector: Collector,
-    /// The header's clock, for the trace and each of its connections.
-    header_clock: Clock,
-    /// A log from the network whose packets flow as the server's.
-    flows_as_server: bool,
-    clock: Clock,
-    fields: Vec<String>,
-    has_header: bool,
-    /// The record of its first event; 0 before that.
-    first_record: u64,
-    /// The trace that the header began, if this one is for a connection with its own ID.
-    header_trace: Option<usize>,
+    /// Whether the file is one document with its events inside.
+    is_document: bool,
 }
 
 impl Sink for Reading {
     fn record(&mut self, bytes: &[u8]) {
+        self.is_document = false;
+        self.add(bytes);
+    }
+
+    fn contained_event(&mut self, bytes: &[u8]) {
+        self.is_document = true;
+        self.add(bytes);
+    }
+
+    fn too_long(&mut self) {
+        self.let_in_all();
+        self.records += 1;
+        self.record = self.records;
+        self.bad(TOO_LONG);
+    }
+
+    fn begin(&mut self, header: &Header) {
+        self.let_in_all();
+        self.start(header, true);
+    }
+
+    fn end(&mut self, header: &Header) {
+        self.let_in_all();
+        if let Some(place) = self.current {
+            self.traces[place].set_header(header);
+        }
+    }
+
+    fn is_full(&mut self) -> bool {
+        let is_full = self.kept >= limits::KEPT
+            || self.streams >= limits::STREAMS
+            || self.traces.len() >= limits::TRACES;
+        if is_full {
+            self.leave_out(FULL);
+        }
+        is_full || self.has_too_much_text()
+    }
+
+    fn repair(&mut self, what: &'static str) {
+        self.let_in_all();
+        self.repair_at(self.records, what);
+    }
+}
+
+impl Reading {
+    pub(super) fn new(file: &str, options: ReadOptions) -> Self {
+        Self { options, file: file.to_owned(), ..Self::default() }
+    }
+
+    pub(super) fn has_too_much_text(&self) -> bool {
+        self.text_bytes > limits::TEXTS_BYTES
+    }
+
+    /// Adds a record or an event of a document.
+    fn add(&mut self, bytes: &[u8]) {
         self.records += 1;
         self.breaks_off = false;
+        if !self.waits(bytes) {
+            self.let_in_all();
+            self.let_in(self.records, bytes);
+        }
+        while let Some(event) = self.order.surplus() {
+            self.let_in_waiting(event);
+        }
+    }
+
+    /// Whether these bytes are an event that can wait for earlier ones. Times that count from the event before show no order.
+    fn waits(&mut self, bytes: &[u8]) -> bool {
+        let clock = self.current.map(|place| &self.traces[place].header_clock);
+        if clock.is_some_and(|it| it.counts_from_previous) {
+            return false;
+        }
+        let event = if bytes.starts_with(b"[") {
+            Event::array(bytes, self.fields())
+        } else {
+            Event::quick(bytes).or_else(|| Event::object(bytes))
+        };
+        let Some(event) = event else { return false };
+        if !event.time.is_finite() || !self.order.has_place(event.time) {
+            return false;
+        }
+        if self.current.is_none() {
+            self.start(&Header::default(), false);
+        }
+        let place = self.place(&event);
+        let trace = &mut self.traces[place];
+        // A netlog says later when its packets were sent, so it is not in disorder.
+        let is_netlog = || trace.collector.trace.header.format.as_deref() == Some(NETLOG);
+        if event.time < trace.latest && !is_netlog() {
+            trace.collector.trace.repair(EARLY, self.records);
+        }
+        trace.latest = trace.latest.max(event.time);
+        self.order.add(event.time, self.records, bytes);
+        true
+    }
+
+    /// Reads the events that wait for earlier ones.
+    pub(super) fn let_in_all(&mut self) {
+        while let Some(event) = self.order.earliest() {
+            self.let_in_waiting(event);
+        }
+    }
+
+    fn let_in_waiting(&mut self, event: Waiting) {
+        self.let_in(event.record, &event.bytes);
+        self.order.reuse(event.bytes);
+    }
+
+    fn let_in(&mut self, record: u64, bytes: &[u8]) {
+        self.record = record;
+        if self.is_document {
+            self.document_event(bytes);
+        } else {
+            self.sequence_record(bytes);
+        }
+    }
+
+    fn sequence_record(&mut self, bytes: &[u8]) {
         if Event::quick(bytes).is_some_and(|event| self.event(&event)) {
             return;
         }
@@ -92,67 +195,28 @@ impl Sink for Reading {
         });
     }
 
-    fn contained_event(&mut self, bytes: &[u8]) {
-        self.records += 1;
+    fn document_event(&mut self, bytes: &[u8]) {
         if self.parsed(bytes) {
             return;
         }
         let without_commas = without_trailing_commas(bytes);
         if without_commas.len() < bytes.len() && self.parsed(&without_commas) {
-            self.repair(COMMAS);
+            self.repair_at(self.record, COMMAS);
             return;
         }
         self.bad(BAD_BODY);
     }
 
-    fn too_long(&mut self) {
-        self.records += 1;
-        self.bad(TOO_LONG);
-    }
-
-    fn begin(&mut self, header: &Header) {
-        self.start(header, true);
-    }
-
-    fn end(&mut self, header: &Header) {
-        if let Some(place) = self.current {
-            self.traces[place].set_header(header);
-        }
-    }
-
-    fn is_full(&mut self) -> bool {
-        let is_full = self.kept >= limits::KEPT
-            || self.streams >= limits::STREAMS
-            || self.traces.len() >= limits::TRACES;
-        if is_full {
-            self.leave_out(FULL);
-        }
-        is_full || self.has_too_much_text()
-    }
-
-    fn repair(&mut self, what: &'static str) {
-        let record = self.records;
-        if let Some(trace) = self.current_trace() {
-            trace.repair(what, record);
-        }
-    }
-}
-
-impl Reading {
-    pub(super) fn new(file: &str, options: ReadOptions) -> Self {
-        Self { options, file: file.to_owned(), ..Self::default() }
-    }
-
-    pub(super) fn has_too_much_text(&self) -> bool {
-        self.text_bytes > limits::TEXTS_BYTES
+    /// The columns of array events.
+    fn fields(&self) -> &[String] {
+        self.current.map_or(&[], |place| &self.traces[place].fields)
     }
 
     fn parsed(&mut self, bytes: &[u8]) -> bool {
         if !bytes.starts_with(b"[") {
             return Event::object(bytes).is_some_and(|event| self.event(&event));
         }
-        let fields =
-            self.current.map(|place| self.traces[place].fields.clone()).unwrap_or_default();
+        let fields = self.fields().to_vec();
         Event::array(bytes, &fields).is_some_and(|event| self.event(&event))
     }
 
@@ -171,6 +235,7 @@ impl Reading {
         reading.set_header(header);
         self.text_bytes += reading.collector.trace.text_bytes();
         self.current = Some(self.traces.len());
+        self.order.begin();
         self.groups.clear();
         self.traces.push(reading);
     }
@@ -181,11 +246,11 @@ impl Reading {
             self.start(&Header::default(), false);
         }
         let place = self.place(event);
-        let records = self.records;
+        let record = self.record;
         let reading = &mut self.traces[place];
         let (kept, streams) = (reading.collector.kept(), reading.collector.streams());
         let text_bytes = reading.collector.text_bytes;
-        let was_read = reading.event(event, records);
+        let was_read = reading.event(event, record);
         self.kept = (self.kept + reading.collector.kept()).saturating_sub(kept);
         self.streams = (self.streams + reading.collector.streams()).saturating_sub(streams);
         self.text_bytes += reading.collector.text_bytes - text_bytes;
@@ -226,6 +291,7 @@ impl Reading {
             has_header: like.has_header,
             header_trace: Some(base),
             first_record: 0,
+            latest: 0.0,
         });
         self.text_bytes += self.traces[place].collector.trace.text_bytes();
         self.groups.insert(group, place);
@@ -243,7 +309,7 @@ impl Reading {
     }
 
     fn bad(&mut self, what: &'static str) {
-        let record = self.records;
+        let record = self.record;
         if let Some(trace) = self.current_trace() {
             leave_out_record(trace, what, record);
         } else if self.early.len() < 1000 {
@@ -251,15 +317,30 @@ impl Reading {
         }
     }
 
+    fn repair_at(&mut self, record: u64, what: &'static str) {
+        if let Some(trace) = self.current_trace() {
+            trace.repair(what, record);
+        }
+    }
+
+    /// Records a part of the last record's connection that could not be read.
+    pub(super) fn leave_out_of(&mut self, group: &str, what: &'static str) {
+        let record = self.records;
+        if let Some(&place) = self.groups.get(group) {
+            self.traces[place].collector.trace.leave_out(what, record);
+        }
+    }
+
     /// Records a part of the file that is not in the traces.
     pub(super) fn leave_out(&mut self, what: &'static str) {
+        self.let_in_all();
         let record = self.records;
         if let Some(trace) = self.current_trace() {
             trace.leave_out(what, record);
         }
     }
 
-    /// The traces in the order of their first events; `None` if nothing was a header or an event.
+    /// The traces in the order of their first events, once [`Self::let_in_all`] was called; `None` if nothing was a header or an event.
     pub(super) fn finish(mut self, container: Container) -> Option<Vec<Trace>> {
         if self.breaks_off {
             self.repair(super::ENDS_EARLY);
@@ -290,7 +371,6 @@ impl Reading {
             if !reading.has_header {
                 trace.repair(NO_HEADER, 0);
             }
-            trace.vantage = self.options.vantage.unwrap_or(trace.vantage);
             trace.repair_all(NO_LENGTH, trace.counts.frames_without_length, true);
             let header = &mut trace.header;
             header.started_ms = reading.clock.origin_ms().or(header.started_ms);
@@ -302,127 +382,11 @@ impl Reading {
     }
 }
 
-impl TraceReading {
-    fn is_empty(&self) -> bool {
-        self.collector.trace.counts.events == 0
-    }
-
-    fn set_header(&mut self, header: &Header) {
-        let trace = &mut self.collector.trace;
-        if header.vantage() != Vantage::Unknown {
-            trace.vantage = header.vantage();
-        }
-        trace.connection = header.connection();
-        trace.header = header.said();
-        self.header_clock = header.clock();
-        self.flows_as_server = header.flows_as_server();
-    }
-
-    /// Whether the event could be read; if not, it is not counted.
-    fn event(&mut self, event: &Event<'_>, record: u64) -> bool {
-        let before = self.clock.clone();
-        let Some((time_us, clock_repair)) = self.clock.normalize(event.time) else {
-            return false;
-        };
-        let kind = kind(&event.name);
-        let Ok(is_new) = self.take(time_us, kind, event) else {
-            self.clock = before;
-            return false;
-        };
-        if self.first_record == 0 {
-            self.first_record = record;
-        }
-        if kind.is_moment() {
-            self.collector.moment(time_us, &event.name);
-        }
-        let trace = &mut self.collector.trace;
-        let counts = &mut trace.counts;
-        counts.records += 1;
-        counts.events += 1;
-        self.collector.text_bytes += count_name(&mut counts.by_name, &event.name);
-        if !is_new {
-            trace.repair(TWICE, record);
-            return true;
-        }
-        self.collector.list(time_us, kind, event);
-        let trace = &mut self.collector.trace;
-        let counts = &mut trace.counts;
-        match kind {
-            EventKind::Recovery => counts.recovery_events += 1,
-            EventKind::DataMoved => counts.data_moved += 1,
-            EventKind::FrameCreated | EventKind::FrameParsed => counts.http_frames += 1,
-            EventKind::Unknown => counts.unknown_events += 1,
-            _ => {}
-        }
-        match clock_repair {
-            Some(ClockRepair::Epoch) => trace.repair(EPOCH, record),
-            Some(ClockRepair::Backward) => trace.repair(BACKWARD, record),
-            None => {}
-        }
-        true
-    }
-
-    /// Returns whether it is new, not a packet that was logged twice.
-    fn take(
-        &mut self,
-        time_us: u64,
-        kind: EventKind,
-        event: &Event<'_>,
-    ) -> serde_json::Result<bool> {
-        let (collector, data) = (&mut self.collector, event.data);
-        match kind {
-            EventKind::PacketSent => return collector.packet(time_us, data, Direction::Sent),
-            EventKind::PacketReceived => {
-                return collector.packet(time_us, data, Direction::Received);
-            }
-            EventKind::PacketLost => collector.packet_lost(time_us, data)?,
-            EventKind::Recovery => collector.recovery(time_us, data)?,
-            EventKind::DataMoved => collector.data_moved(time_us, data)?,
-            EventKind::FrameCreated => collector.http_frame(time_us, data, Direction::Sent)?,
-            EventKind::FrameParsed => collector.http_frame(time_us, data, Direction::Received)?,
-            EventKind::StreamTypeSet => collector.stream_type(data)?,
-            EventKind::PriorityUpdated => collector.priority_updated(time_us, data)?,
-            EventKind::ParametersSet => collector.parameters(time_us, data)?,
-            EventKind::Scheduler | EventKind::Scheme => collector.scheduler_call(time_us, data)?,
-            EventKind::LegacyStream => {
-                let direction = match event.trigger.as_deref() {
-                    Some("PACKET_RX") => Direction::Received,
-                    _ => Direction::Sent,
-                };
-                collector.lone_stream(time_us, data, direction)?;
-            }
-            EventKind::Moved => collector.lone_stream(time_us, data, Direction::Received)?,
-            EventKind::Navigation => collector.navigations_us.push(time_us),
-            EventKind::Milestone => collector.milestone(time_us, data)?,
-            EventKind::Restraint => collector.restraint(time_us, data)?,
-            EventKind::Timer => collector.timer(time_us, data),
-            EventKind::CongestionState => collector.congestion_state(time_us, data),
-            EventKind::DatagramsSent => collector.datagrams(data, Direction::Sent),
-            EventKind::DatagramsReceived => collector.datagrams(data, Direction::Received),
-            EventKind::Unused | EventKind::Unknown => {}
-        }
-        Ok(true)
-    }
-}
-
 /// Counts an unreadable record.
 fn leave_out_record(trace: &mut Trace, what: &'static str, record: u64) {
     trace.counts.records += 1;
     trace.counts.bad_records += 1;
     trace.leave_out(what, record);
-}
-
-/// Counts a name. Returns the bytes of memory that it took.
-fn count_name(by_name: &mut BTreeMap<String, u64>, name: &str) -> usize {
-    if let Some(count) = by_name.get_mut(name) {
-        *count += 1;
-        return 0;
-    }
-    let is_full = by_name.len() >= limits::EVENT_NAMES;
-    let name = if is_full { "(other names)".to_owned() } else { kept(name) };
-    let bytes = name.len();
-    *by_name.entry(name).or_default() += 1;
-    bytes
 }
 
 /// Whether JSON is valid up to its end but incomplete: the last record of a program that was stopped.

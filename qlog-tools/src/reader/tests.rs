@@ -269,10 +269,85 @@ fn a_contained_log_that_ends_early_keeps_what_came_before() {
 }
 
 #[test]
-fn a_vantage_from_outside_counts_before_the_logs_own() {
+fn a_vantage_from_outside_counts_where_the_log_names_none() {
     let options = ReadOptions { vantage: Some(Vantage::Server), ..ReadOptions::default() };
-    let trace = read_traces("t", &sequence(CLIENT)[..], options).unwrap().remove(0);
-    assert_eq!((trace.vantage, trace.timeline.frames.len()), (Vantage::Server, 1));
+    let read = |said: &str| {
+        let log = CLIENT.replace(r#""type":"client""#, &format!(r#""type":"{said}""#));
+        let trace = read_traces("t", &sequence(&log)[..], options).unwrap().remove(0);
+        let is_guessed = trace.repairs.iter().any(|it| it.what.contains("vantage point"));
+        (trace.vantage, trace.timeline.frames.len(), is_guessed)
+    };
+    assert_eq!(read("client"), (Vantage::Client, 6, false));
+    assert_eq!(read("unknown"), (Vantage::Server, 1, false));
+    assert_eq!(read("network"), (Vantage::Server, 1, false));
+}
+
+/// The client's log with its events in another order: each is displaced by at most `most`.
+fn displaced(most: usize) -> String {
+    let mut lines: Vec<&str> = CLIENT.trim().lines().collect();
+    let header = lines.remove(0);
+    for piece in lines.chunks_mut(most + 1) {
+        piece.reverse();
+    }
+    format!("{header}\n{}\n", lines.join("\n"))
+}
+
+#[test]
+fn events_are_read_in_the_order_of_their_times() {
+    let expected = read_ok(&sequence(CLIENT));
+    for most in [1, 3, 12] {
+        let trace = read_ok(displaced(most).as_bytes());
+        assert_eq!(trace.timeline, expected.timeline, "{most}");
+        assert_eq!(trace.streams[0].reordered_bytes, expected.streams[0].reordered_bytes);
+        let [repair] = &trace.repairs[..] else { panic!("{:?}", trace.repairs) };
+        assert!(repair.what.ends_with("in the order of their times"), "{}", repair.what);
+        // In each piece, all but its latest event.
+        assert_eq!(repair.count, 13 - 13_u64.div_ceil(most as u64 + 1), "{most}");
+        assert_eq!((repair.first_record, trace.incomplete()), (3, None));
+    }
+}
+
+/// Two paths that number their own packets, named as drafts name them; and one that goes on after a migration.
+#[test]
+fn packets_of_two_paths_with_the_same_number_are_two() {
+    let packet = |number: u64, in_header: &str, beside: &str| {
+        format!(
+            r#"{{"time":1,"name":"quic:packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":{number}{in_header}}},"frames":[{{"frame_type":"stream","stream_id":0,"offset":{},"length":10}}]}}{beside}}}"#,
+            number * 20 + if in_header.is_empty() && beside.is_empty() { 0 } else { 10 }
+        )
+    };
+    let header = r#"{"file_schema":"x","trace":{"vantage_point":{"type":"server"}}}"#;
+    for (in_header, beside) in
+        [(r#","path_id":1"#, ""), ("", r#","path":"1""#), ("", r#","path":1"#)]
+    {
+        let twice = packet(2, "", "");
+        let lines = [1, 2].map(|it| [packet(it, "", ""), packet(it, in_header, beside)]).concat();
+        let log = format!("{header}\n{}\n{twice}\n{twice}\n", lines.join("\n"));
+        let trace = read_ok(log.as_bytes());
+        assert_eq!((trace.counts.packets_sent, trace.unique_stream_bytes()), (5, 40), "{log}");
+        let count =
+            |what: &str| trace.repairs.iter().find(|it| it.what.contains(what)).map(|it| it.count);
+        assert_eq!((count("twice"), count("multipath")), (Some(1), Some(2)), "{:?}", trace.repairs);
+        assert!(trace.incomplete().is_some());
+        let migrated = [packet(1, "", ""), packet(2, in_header, beside)].join("\n");
+        let trace = read_ok(format!("{header}\n{migrated}\n").as_bytes());
+        assert_eq!((trace.counts.packets_sent, trace.incomplete()), (2, None));
+    }
+}
+
+#[test]
+fn events_that_count_from_the_one_before_are_in_the_logs_order() {
+    let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"},"common_fields":{"time_format":"delta"}}}"#;
+    let event = |time| {
+        format!(
+            r#"{{"time":{time},"name":"quic:packet_received","data":{{"frames":[{{"frame_type":"stream","stream_id":0,"offset":0,"length":{time}}}]}}}}"#
+        )
+    };
+    let log = [header.to_owned(), event(5), event(3), event(1)].join("\n");
+    let trace = read_ok(log.as_bytes());
+    let times_us: Vec<u64> = trace.timeline.frames.iter().map(|it| it.time_us).collect();
+    assert_eq!(times_us, [5_000, 8_000, 9_000]);
+    assert!(!trace.repairs.iter().any(|it| it.what.contains("earlier")), "{:?}", trace.repairs);
 }
 
 #[test]
@@ -356,13 +431,12 @@ fn a_packet_logged_twice_counts_once_and_steps_back_are_reported() {
     let log = format!("{packet}\n{packet}\n{earlier}\n");
     let trace = read_ok(log.as_bytes());
     assert_eq!((trace.counts.events, trace.counts.packets_received), (3, 2));
-    let repairs: Vec<u64> = trace
-        .repairs
-        .iter()
-        .filter(|it| it.what.contains("twice") || it.what.contains("earlier"))
-        .map(|it| it.first_record)
-        .collect();
-    assert_eq!(repairs, [2, 3]);
+    let at = |what: &str| {
+        let repair = trace.repairs.iter().find(|it| it.what.contains(what));
+        repair.map(|it| (it.count, it.first_record))
+    };
+    assert_eq!((at("twice"), at("earlier")), (Some((1, 2)), Some((1, 3))));
+    assert_eq!(trace.timeline.frames.iter().map(|it| it.time_us).collect::<Vec<_>>(), [4000, 5000]);
 }
 
 #[test]

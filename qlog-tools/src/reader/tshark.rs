@@ -14,14 +14,10 @@ use super::header::Header;
 use super::reading::Reading;
 use super::{ENDS_EARLY, ReadError, ReadOptions, Sink, Unread};
 use crate::limits::STREAMS;
-use crate::trace::{Container, Trace, Vantage};
+use crate::trace::{Container, Trace, UNDECRYPTED, Vantage};
 
 /// The default unit of an end's acknowledgement delays, in microseconds (RFC 9000, section 18.2).
 const ACK_DELAY_US: u64 = 8;
-
-/// A capture at a sender can show several datagrams as one, before the system has cut them.
-const UNDECRYPTED: &str = "packets that tshark cannot decrypt: their keys are missing, or they are datagrams that the system had not \
-    cut yet (segmentation offload; capture at the other end, or turn it off: ethtool -K DEVICE tx-udp-segmentation off)";
 
 /// Reads all connections in what tshark prints about a capture: a list of datagrams with the layers `frame`, `ip` or `ipv6`, `udp`
 /// and `quic`. There is at least one. Without a side in the options they are logs from the network.
@@ -44,6 +40,7 @@ pub fn read_tshark(
     if json.deserialize_seq(&mut capture).is_err() {
         capture.reading.repair(ENDS_EARLY);
     }
+    capture.reading.let_in_all();
     let records = capture.reading.records;
     if capture.reading.has_too_much_text() {
         return Err(Unread::TooMuchText.of(file));
@@ -103,7 +100,8 @@ impl Capture {
             let record = json!({"time": time_ms, "name": name, "group_id": id, "data": data});
             self.reading.contained_event(record.to_string().as_bytes());
         }
-        packets().filter(|it| is_hidden(it)).for_each(|_| self.reading.repair(UNDECRYPTED));
+        let hidden = packets().filter(|it| is_hidden(it)).count();
+        (0..hidden).for_each(|_| self.reading.leave_out_of(&id, UNDECRYPTED));
         Some(())
     }
 }
@@ -254,6 +252,10 @@ mod tests {
   {"quic.frame_type":"0x0d","quic.stream.stream_id":"0","quic.stream.offset":"0","quic.stream_data":"01:02:03"}]}]}}}
 ]"#;
 
+    const OTHER_CONNECTION: &str = r#"{"_source":{"layers":{"frame":{"frame.time_epoch":"999.000"},"ip":{"ip.src":"10.0.0.1"},"udp":{"udp.srcport":"5001"},"quic":{
+ "QUIC Connection information":{"quic.connection.number":"1"},"quic.packet_length":"100","quic.dcid":"cc:dd",
+ "quic.short":{"quic.packet_number":"0"},"quic.frame":{"quic.frame_type":"11","quic.stream.stream_id":"0","quic.stream.length":"20"}}}}}"#;
+
     fn read(json: &str, vantage: Option<Vantage>) -> Result<Trace, ReadError> {
         let options = ReadOptions { detail: Detail::Full, vantage };
         read_tshark("a.pcapng", json.as_bytes(), options).map(|mut it| it.remove(0))
@@ -300,8 +302,14 @@ mod tests {
         let json = CAPTURE.replace(last, &format!("{hidden}{zeros}{last}"));
         let trace = read(&json, Some(Vantage::Client)).expect("a capture");
         assert_eq!((trace.counts.packets_sent, trace.counts.packets_received), (1, 3));
-        let repair = trace.repairs.iter().find(|it| it.what == UNDECRYPTED).map(|it| it.count);
-        assert_eq!(repair, Some(1), "{:?}", trace.repairs);
+        assert_eq!(trace.undecrypted_packets(), 1, "{:?}", trace.repairs);
+        assert!(trace.incomplete().is_some_and(|it| it.contains("cannot decrypt")));
+        // Another connection of the capture, from the same address.
+        let two = json.replacen("[\n", &format!("[\n{},\n", OTHER_CONNECTION), 1);
+        let options = ReadOptions { detail: Detail::Full, vantage: Some(Vantage::Client) };
+        let traces = read_tshark("a.pcapng", two.as_bytes(), options).expect("a capture");
+        let hidden = traces.iter().map(|it| (it.undecrypted_packets(), it.incomplete().is_some()));
+        assert_eq!(hidden.collect::<Vec<_>>(), [(0, false), (1, true)]);
         let numbers: Vec<_> = trace.packets_of(PacketEvent::Received).map(|it| it.number).collect();
         assert_eq!(numbers, [Some(1), None, Some(3)]);
     }
@@ -311,7 +319,9 @@ mod tests {
         let cut = read(&CAPTURE[..CAPTURE.len() - 30], None).expect("its first datagram");
         assert!(cut.repairs.iter().any(|it| it.what == ENDS_EARLY), "{:?}", cut.repairs);
         let error = read("[]", None).expect_err("nothing").to_string();
-        assert_eq!(error, "a.pcapng: no packet of QUIC in it");
+        let expected = "a.pcapng: no packet of QUIC in it: without a connection's handshake tshark takes its packets for other UDP; \
+                        start the capture before the client";
+        assert_eq!(error, expected);
         assert!(read("nonsense", None).is_err());
     }
 }

@@ -18,10 +18,6 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.files.vantage.is_some() && arguments.files.paths.len() > 1 {
-        let reason = "--vantage is for a single log; of several, each must name its side";
-        return Err(Failure::BadInput(reason.to_owned()));
-    }
     let out = arguments.options.out.as_deref();
     arguments.files.spare(out)?;
     // Only the figure needs single frames; a log may have millions.

@@ -7,6 +7,7 @@ use crate::output;
 use crate::values::{Choices, choice};
 use ::serve::Failure;
 use qlog_tools::naming::{self, short_name};
+use qlog_tools::pairing::apart;
 use qlog_tools::reader::{ReadError, ReadOptions, Unread, read_file_traces};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use qlog_tools::views::{missing, packets_lost};
@@ -20,7 +21,7 @@ pub(crate) struct Files {
     /// Logs, directories of logs, or `-` for the standard input; `NAME=FILE` gives a log a name
     #[arg(required = true, value_name = "FILE")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Treat the logs as written by this side, whatever they claim
+    /// The side that wrote captures, and logs that do not say
     #[arg(long, value_parser = choice(SIDES))]
     pub(crate) vantage: Option<Vantage>,
     /// The secrets of packet captures, which tshark reads: the file named by `SSLKEYLOGFILE`
@@ -45,7 +46,16 @@ pub(crate) struct Logs {
 impl Files {
     pub(crate) fn read(&self, detail: Detail) -> Result<Logs, Failure> {
         let options = ReadOptions { detail, vantage: self.vantage };
-        read_each(self.named(), |path| read(path, options, self.keys.as_deref()))
+        let logs = read_each(self.named(), |path| read(path, options, self.keys.as_deref()))?;
+        let has_side = |side: &Vantage| logs.traces.iter().any(|it| it.vantage == *side);
+        if let Some(side) = self.vantage.filter(|it| !has_side(it)) {
+            output::note(&format!(
+                "--vantage {}: for captures, and logs that do not say which side wrote them; these do (if a log is wrong, `utmost qlog convert --vantage` rewrites it)",
+                side.name()
+            ));
+        }
+        apart(&logs.traces).iter().for_each(|it| output::note(it));
+        Ok(logs)
     }
 
     pub(crate) fn spare(&self, out: Option<&Path>) -> Result<(), Failure> {

@@ -1,13 +1,12 @@
 //! `utmost qlog summary`: a connection in some sentences.
 
 use super::input::{Logs, alone_or_in};
-use super::refused::Refused;
 use super::section::Arguments;
 use crate::csv_table::CsvTable;
 use crate::output;
 use ::serve::Failure;
 use qlog_tools::lint::{Allowance, Rules, lint};
-use qlog_tools::pairing::{Ends, pairs};
+use qlog_tools::pairing::{Ends, apart, pairs};
 use qlog_tools::short_texts::shown;
 use qlog_tools::summary::{Summary, Traffic, moved};
 use qlog_tools::trace::{Detail, Trace, Vantage};
@@ -27,15 +26,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ([first, other], [before, after]) => compared([first, other], [before, after]),
         _ => Vec::new(),
     };
+    let apart = apart(&traces);
     if arguments.json {
-        print_json(&connections, &summaries, &moved, &refused)?;
+        let mut document = document_of_all(&connections, &summaries, &moved);
+        if !apart.is_empty() {
+            document["not_joined"] = json!(apart);
+        }
+        refused.print_json("utmost-qlog-summary/1", document)?;
     } else {
-        moved.iter().try_for_each(|it| output::line(it))?;
+        apart.iter().chain(&moved).try_for_each(|it| output::line(it))?;
         for (place, (ends, summary)) in connections.iter().zip(&summaries).enumerate() {
-            if place > 0 || !moved.is_empty() {
+            if place > 0 || !moved.is_empty() || !apart.is_empty() {
                 output::line("")?;
             }
             output::line(&heading(ends))?;
+            undecrypted(ends).iter().try_for_each(|it| output::line(&format!("- {it}")))?;
             summary.sentences.iter().try_for_each(|it| output::line(&format!("- {}", it.text)))?;
         }
     }
@@ -90,16 +95,23 @@ fn heading(ends: &Ends<'_>) -> String {
     format!("{}{server} ({}, {}{clock}):", ends.log.label(), shown(&stack, 60), side(ends))
 }
 
+/// Which packets of captures are missing from the sentences.
+fn undecrypted(ends: &Ends<'_>) -> Vec<String> {
+    let logs = [Some(ends.log), ends.server].into_iter().flatten();
+    logs.filter(|it| it.undecrypted_packets() > 0)
+        .map(|it| {
+            let (all, label) = (it.counts.packets_sent + it.counts.packets_received, it.label());
+            let unread = it.undecrypted_packets();
+            format!("{unread} of {all} packets in {label} could not be decrypted: what follows is of the others.")
+        })
+        .collect()
+}
+
 fn side(ends: &Ends<'_>) -> &'static str {
     if ends.server.is_some() { "both ends" } else { ends.log.vantage.name() }
 }
 
-fn print_json(
-    connections: &[Ends<'_>],
-    summaries: &[Summary],
-    moved: &[String],
-    refused: &Refused,
-) -> Result<(), Failure> {
+fn document_of_all(connections: &[Ends<'_>], summaries: &[Summary], moved: &[String]) -> Value {
     let documents = connections.iter().zip(summaries).map(|(ends, summary)| {
         let mut document = document(ends, summary);
         if let (Value::Object(fields), Value::Object(traffic)) =
@@ -113,7 +125,7 @@ fn print_json(
     if !moved.is_empty() {
         document["moved"] = json!(moved);
     }
-    refused.print_json("utmost-qlog-summary/1", document)
+    document
 }
 
 fn document(ends: &Ends<'_>, summary: &Summary) -> Value {

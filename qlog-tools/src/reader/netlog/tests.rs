@@ -187,3 +187,29 @@ fn what_chromium_logs_again_to_fill_a_datagram_up_is_not_sent_again() {
     let trace = read("net.json", log.as_bytes()).unwrap();
     assert_eq!((trace.counts.packets_sent, trace.counts.packet_frames), (2, 2));
 }
+
+#[test]
+fn a_packet_was_sent_when_it_says_and_not_when_it_was_logged() {
+    let sent = r#"{"params":{"encryption_level":"ENCRYPTION_FORWARD_SECURE","packet_number":5,"#;
+    let times_us = |said: &str| {
+        let log = NETLOG
+            .replace(sent, &format!("{sent}{said}"))
+            .replace(r#""time":"41025031","type":2"#, r#""time":"41025070","type":2"#);
+        let options =
+            crate::reader::ReadOptions { detail: crate::trace::Detail::Full, vantage: None };
+        let traces = crate::reader::read_traces("net.json", log.as_bytes(), options).unwrap();
+        assert!(!traces[0].repairs.iter().any(|it| it.what.contains("earlier")));
+        let packets = traces[0].packets().iter();
+        packets.map(|it| (it.event.name(), it.time_us)).collect::<Vec<_>>()
+    };
+    let received = ("received", 29_000);
+    let acknowledged = ["acknowledged"; 4].map(|it| (it, 29_000));
+    let in_order = |sent_us| [&[("sent", sent_us), received][..], &acknowledged].concat();
+    let late = |sent_us| [&[received][..], &acknowledged, &[("sent", sent_us)]].concat();
+    assert_eq!(times_us(r#""sent_time_us":41025031250,"#), in_order(4250));
+    assert_eq!(times_us(""), late(43_000));
+    // Neither after it was logged, nor on another clock.
+    for wrong in ["41025071250", "-5", "\"x\"", "1795612684941000"] {
+        assert_eq!(times_us(&format!(r#""sent_time_us":{wrong},"#)), late(43_000), "{wrong}");
+    }
+}
