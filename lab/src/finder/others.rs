@@ -1,8 +1,8 @@
-//! The part of a page that other parties' servers send. In a load one server sends everything, so a gain there can need all of them.
+//! The part of a page that other origins' servers send. In a load one server sends everything, so a gain there can need all of them.
+//! The origin decides and not the registrable domain, because one connection's order is one server's.
 
 use super::ByResource;
 use super::words::listed;
-use corpus::page::Party;
 use corpus::{Page, PageResource};
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ const LARGE_SHARE: f64 = 0.1;
 /// Above this share of the bytes, nothing is sure.
 const SURE_SHARE_MAX: f64 = 0.5;
 
-/// The responses of other parties' servers.
+/// The responses of other origins' servers.
 pub(super) struct Others<'a> {
     page: &'a Page,
     responses: Vec<&'a PageResource>,
@@ -25,7 +25,7 @@ impl<'a> Others<'a> {
         let bytes = |all: &[&PageResource]| all.iter().map(|it| it.bytes).sum::<u64>();
         let all: Vec<&PageResource> = page.resources.iter().collect();
         let mut responses = all.clone();
-        responses.retain(|it| page.origins[it.origin].party == Party::Third);
+        responses.retain(|it| page.host(it.id) != page.host(0));
         let share = bytes(&responses) as f64 / bytes(&all).max(1) as f64;
         Self { page, responses, share }
     }
@@ -87,15 +87,20 @@ impl<'a> Others<'a> {
 mod tests {
     use super::super::Gain;
     use super::*;
+    use corpus::page::Party;
 
     /// A page with this share of the bytes at another host.
     fn shared(others_bytes: u64) -> Page {
+        shared_with("cdn.other.net", Party::Third, others_bytes)
+    }
+
+    fn shared_with(host: &str, party: Party, others_bytes: u64) -> Page {
         let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
         page.resources.truncate(2);
         page.origins.truncate(1);
         let mut other = page.origins[0].clone();
-        "cdn.other.net".clone_into(&mut other.host);
-        other.party = Party::Third;
+        host.clone_into(&mut other.host);
+        other.party = party;
         page.origins.push(other);
         for resource in &mut page.resources {
             resource.origin = resource.id;
@@ -124,6 +129,25 @@ mod tests {
         let page = shared(1);
         let line = ByResource::with_gains("home", Vec::new());
         assert!(Others::of(&page).condition(&line).is_some(), "its line is for the other host");
+    }
+
+    #[test]
+    fn another_host_of_the_same_owner_and_another_port_are_other_servers() {
+        for host in ["static.davies-meenan.test", "davies-meenan.test:8443"] {
+            let page = shared_with(host, Party::First, 98);
+            let others = Others::of(&page);
+            let condition = format!(
+                "but only if the server of {host}, which sends 98 % of the bytes, does the same"
+            );
+            assert_eq!(others.condition(&without_lines()), Some(condition));
+            let left_out = format!(
+                "davies-meenan: 1 of 2 responses (98 % of the bytes) come from other hosts, whose servers determine their order: {host}."
+            );
+            assert_eq!(others.words(), Some(left_out));
+            assert!(others.doubt().is_some());
+        }
+        let own = shared_with("davies-meenan.test", Party::First, 98);
+        assert_eq!(Others::of(&own).words(), None, "two names of one origin");
     }
 
     #[test]

@@ -6,7 +6,6 @@ use super::{Arguments, Document};
 use crate::output;
 use crate::output::{number, paragraph};
 use ::corpus::Page;
-use ::corpus::page::Party;
 use ::serve::Failure;
 use lab::finder::{
     ByHints, ByResource, Moved, PageAnswer, Question, RankedOrder, WHAT_YOU_HAVE, at_host,
@@ -76,8 +75,8 @@ fn whole_orders(question: &Question, document: &Document<'_>) -> String {
     let pages = question.pages();
     let page = pages.iter().find(|it| it.name == best.page);
     let is_alone =
-        page.is_none_or(|it| it.origins.iter().all(|origin| origin.party != Party::Third));
-    let condition = if is_alone { "" } else { ", if the servers of others run it, too" };
+        page.is_none_or(|page| page.resources.iter().all(|it| page.host(it.id) == page.host(0)));
+    let condition = if is_alone { "" } else { ", if the servers of its other hosts run it, too" };
     format!(
         "Whole schemes, which only utmost serve runs: with {scheme}, {} is {:.2} times as fast on {}{condition}.",
         best.page,
@@ -109,7 +108,7 @@ fn times(document: &Document<'_>) -> Result<(), Failure> {
                     seen.map(|it| format!("{}, {}", length_text(it.present_ms), it.change_text()));
                 row.push(text.unwrap_or_else(|| "-".to_owned()));
             }
-            row.push(number(gain.judgement.ratio, 2));
+            row.push(format!("{}{}", number(gain.judgement.ratio, 2), gain.verdict.mark()));
             rows.push(row);
         }
         output::line(&output::table(&header, &[0, 1, 2], rows).to_string())?;
