@@ -21,7 +21,7 @@ pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints
         };
         let network = by_resource.moved_on().filter(|_| !by_resource.resources.is_empty());
         advice.found.extend(network.map(|it| {
-            format!("{}: how far a line moves its response is the median on {it}.", page.name)
+            format!("{}: how far a line moves its response was measured on {it}.", page.name)
         }));
         advice.lines.extend(by_resource.resources.iter().map(|found| line(page, found)));
         advice.found.extend(hidden(page).filter(|_| hints.is_none()));

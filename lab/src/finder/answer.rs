@@ -71,6 +71,8 @@ pub enum Verdict {
     NothingBetter,
     /// The candidate gains, but another recording or chance could reverse that.
     Unsure,
+    /// Priorities or hints are shown to make a page slower on this network.
+    Slower,
     /// No pair of loads finished.
     #[default]
     Unknown,
@@ -158,6 +160,15 @@ pub struct Loads {
 }
 
 impl Verdict {
+    /// What a ratio in a table needs beside it, so that nobody takes it for a gain that is shown.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Unsure => ", not shown",
+            Self::Slower => ", slower",
+            _ => "",
+        }
+    }
+
     /// Unsure means: possibly worth a change, possibly not. The estimate is above 1, and the interval reaches a gain that is worth
     /// one.
     fn of(judged: Option<Judgement>, holm_p: Option<f64>) -> Self {
@@ -166,6 +177,7 @@ impl Verdict {
         match () {
             () if judged.is_better(holm_p) => Self::Better,
             () if judged.ratio > 1.0 && reaches => Self::Unsure,
+            () if judged.inverted().is_better(holm_p) => Self::Slower,
             () => Self::NothingBetter,
         }
     }
@@ -238,6 +250,7 @@ impl Case {
         let candidate = self.trial.leader().map(|it| self.names[it].clone());
         let verdict = match Verdict::of(judged, holm_p) {
             Verdict::Better if self.noticed.too_late().is_some() => Verdict::NothingBetter,
+            Verdict::Slower => Verdict::NothingBetter,
             verdict => verdict,
         };
         let judgement = judged.map(|it| JudgedCandidate { holm_p, ..JudgedCandidate::of(it) });

@@ -68,8 +68,8 @@ pub struct ResourcePriority {
     pub urgency: u8,
     /// Whether it shares bandwidth with others of its urgency.
     pub incremental: bool,
-    /// Milliseconds by which it completes later than in the present order, on the network with the largest gain, the median over
-    /// seeds; negative: earlier.
+    /// Milliseconds by which it completes later than in the present order, on the network with the largest gain that is shown (Hodges
+    /// and Lehmann); negative: earlier.
     pub later_ms: f64,
 }
 
@@ -93,6 +93,9 @@ pub struct Gain {
     /// Why the first of them failed.
     #[serde(skip)]
     pub(super) problem: Option<String>,
+    /// The resources that they move.
+    #[serde(skip)]
+    pub(super) moved: Vec<Moved>,
     /// The seed of the pair with the median ratio, which figures show; null without a pair.
     pub middle_seed: Option<u64>,
     /// The median index of the present order in ms, over loads of the page as recorded.
@@ -162,6 +165,7 @@ impl Gain {
     fn of(goal: &Goal, page: &Page, pair: &Pair) -> Self {
         let all = pair.present.iter().chain(&pair.changed);
         let problem = all.clone().find_map(|it| it.unfinished.as_ref());
+        let [present, changed] = pair.judging();
         Self {
             network: pair.network.name.clone(),
             verdict: Verdict::Unknown,
@@ -170,6 +174,7 @@ impl Gain {
             each_present_ms: pair.trial.present().clone(),
             unfinished: all.filter(|it| !it.completed).count(),
             problem: problem.map(|it| shown(&it.problem, PROBLEM_CHARACTERS)),
+            moved: all_moved(page, &present, &changed),
             middle_seed: pair.trial.middle_seed(0),
             present_ms: as_recorded(goal, &pair.present),
             found_ms: as_recorded(goal, &pair.changed),
@@ -202,13 +207,6 @@ fn answer(
     pairs: &[Pair],
     networks: Vec<Gain>,
 ) -> ByResource {
-    let ratios = networks.iter().map(|it| it.judgement.ratio.unwrap_or_default());
-    let most = pairs.iter().zip(ratios).max_by(|(_, one), (_, other)| one.total_cmp(other));
-    let mut moved: Vec<Moved> = Vec::new();
-    if let Some((pair, _)) = most {
-        let [present, found] = pair.judging();
-        moved = all_moved(page, &present, &found);
-    }
     let usual = bounds::usual(page);
     let mut resources: Vec<ResourcePriority> = Vec::new();
     for id in (0..usual.len()).filter(|id| usual[*id] != priorities[*id]) {
@@ -217,10 +215,9 @@ fn answer(
             url: page.url(id),
             urgency: priorities[id].urgency,
             incremental: priorities[id].incremental,
-            later_ms: moved.iter().find(|it| it.id == id).map_or(0.0, |it| it.later_ms),
+            later_ms: 0.0,
         });
     }
-    resources.sort_by(|one, other| other.later_ms.abs().total_cmp(&one.later_ms.abs()));
     ByResource {
         page: page.name.clone(),
         page_sha256: page_sha256(page),
@@ -266,6 +263,7 @@ impl Gain {
             each_present_ms: Vec::new(),
             unfinished: 0,
             problem: None,
+            moved: Vec::new(),
             middle_seed: None,
             present_ms: None,
             found_ms: None,
@@ -324,6 +322,26 @@ impl ByResource {
         geometric_mean(&ratios.collect::<Option<Vec<f64>>>()?)
     }
 
+    /// The network with the largest gain that is shown, or with the largest estimate if none is.
+    pub(super) fn gains_most(&self) -> Option<&Gain> {
+        let ratio = |it: &Gain| it.judgement.ratio.unwrap_or_default();
+        let is_shown = |it: &Gain| it.verdict == Verdict::Better;
+        self.networks.iter().max_by(|one, other| {
+            is_shown(one).cmp(&is_shown(other)).then(ratio(one).total_cmp(&ratio(other)))
+        })
+    }
+
+    /// Measures how far lines move their resources, those that move most first.
+    fn measure_lines(&mut self) {
+        let moved = self.gains_most().map(|it| it.moved.clone()).unwrap_or_default();
+        for line in &mut self.resources {
+            if let Some(found) = moved.iter().find(|it| it.id == line.id) {
+                line.later_ms = found.later_ms;
+            }
+        }
+        self.resources.sort_by(|one, other| other.later_ms.abs().total_cmp(&one.later_ms.abs()));
+    }
+
     /// Decides whether they are worth a change. Without a line, they are only if another server gains.
     pub(super) fn decide(&mut self, question: &Question) {
         self.changes_server = !question.server.is_obeying();
@@ -337,6 +355,7 @@ impl ByResource {
         let is_somewhere = self.networks.iter().any(|it| it.verdict == Verdict::Better);
         let is_harmless = self.networks.iter().all(Gain::is_harmless);
         self.is_better = has_change && is_somewhere && is_harmless && self.late.is_empty();
+        self.measure_lines();
     }
 }
 

@@ -168,6 +168,7 @@ impl ByHints {
                 Verdict::Unsure => {
                     format!(" Unsure:{}", super::words::doubt(judgement, self.networks.len()))
                 }
+                Verdict::Slower => " It is slower here.".to_owned(),
                 _ if judgement.interval.is_none_or(|[low, _]| low <= 1.0) => {
                     " That is not better beyond chance.".to_owned()
                 }

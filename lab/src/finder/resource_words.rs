@@ -1,6 +1,5 @@
 //! Priorities for single resources, in words.
 
-use super::by_resource::Gain;
 use super::seen::length_text;
 use super::words::{doubt, evidence};
 use super::{ByResource, ResourcePriority, Verdict, WHAT_YOU_HAVE};
@@ -25,6 +24,7 @@ impl ByResource {
             };
             let evidence = evidence(&it.judgement);
             let doubt = match it.verdict {
+                Verdict::Slower => " It is slower here.".to_owned(),
                 Verdict::Unsure if ratio <= 1.0 => " It gains nothing here.".to_owned(),
                 Verdict::Unsure => {
                     format!(" Unsure:{}", doubt(&it.judgement, self.networks.len()))
@@ -53,18 +53,16 @@ impl ByResource {
         sentences
     }
 
-    /// `149 ms earlier on cable, the median`: how far a line moves its resource, on the network with the largest gain.
+    /// `269 ms earlier on cable`: how far a line moves its resource, on the network with the largest gain that is shown.
     pub(super) fn moved_text(&self, line: &ResourcePriority) -> String {
         let side = if line.later_ms < 0.0 { "earlier" } else { "later" };
-        let place = self.moved_on().map_or(String::new(), |it| format!(" on {it}, the median"));
+        let place = self.moved_on().map_or(String::new(), |it| format!(" on {it}"));
         format!("{} {side}{place}", length_text(line.later_ms.abs()))
     }
 
-    /// The network with the largest gain, on which it is measured how far lines move their resources.
+    /// The network on which it is measured how far lines move their resources.
     pub(super) fn moved_on(&self) -> Option<&str> {
-        let ratio = |it: &&Gain| it.judgement.ratio.unwrap_or_default();
-        let most = self.networks.iter().max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
-        most.map(|it| it.network.as_str())
+        self.gains_most().map(|it| it.network.as_str())
     }
 
     /// The change that was loaded; `priorities`: how its priorities are called.
@@ -118,15 +116,15 @@ fn path(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BaselineServer, Question};
+    use super::super::{BaselineServer, Gain, Question};
     use super::*;
 
     #[test]
-    fn how_far_a_line_moves_is_told_with_network_and_statistic() {
+    fn how_far_a_line_moves_is_told_with_the_network_whose_gain_is_shown() {
         let networks =
-            vec![Gain::judged("cable", 1.4, [1.3, 1.5]), Gain::judged("3g", 1.3, [1.2, 1.4])];
+            vec![Gain::judged("cable", 1.2, [1.1, 1.3]), Gain::judged("3g", 1.4, [0.9, 1.5])];
         let found = ByResource::with_gains("home", networks);
-        assert_eq!(found.moved_text(&found.resources[0]), "500 ms earlier on cable, the median");
+        assert_eq!(found.moved_text(&found.resources[0]), "500 ms earlier on cable");
         let by_hand = ByResource { networks: Vec::new(), ..found };
         assert_eq!(by_hand.moved_text(&by_hand.resources[0]), "500 ms earlier");
     }

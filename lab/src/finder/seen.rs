@@ -165,6 +165,10 @@ impl Seen {
         if self.is_as_now() {
             return "as now".to_owned();
         }
+        if let Some([low, high]) = self.interval_ms.filter(|[low, high]| *low < 0.0 && *high > 0.0)
+        {
+            return format!("{} earlier to {} later", length_text(-low), length_text(high));
+        }
         let side = if self.later_ms < 0.0 { "earlier" } else { "later" };
         let ends = self.interval_ms.unwrap_or([self.later_ms; 2]);
         let [one, other] = ends.map(|it| it * self.later_ms.signum());
@@ -178,8 +182,14 @@ impl Seen {
     }
 
     /// Whether it moves too little to be noticed.
-    pub(super) fn is_as_now(&self) -> bool {
+    fn is_as_now(&self) -> bool {
         self.later_ms.abs() <= AS_NOW * self.present_ms
+    }
+
+    /// Whether it is shown to be earlier, and to an extent that is noticed.
+    pub(super) fn is_earlier(&self) -> bool {
+        let is_shown = self.interval_ms.is_some_and(|[_, high]| high < 0.0);
+        is_shown && self.later_ms < -AS_NOW * self.present_ms
     }
 
     fn is_late(&self) -> bool {

@@ -92,19 +92,34 @@ fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> 
         (false, 0) => server,
         (false, _) => format!("{server}, and {priorities}"),
     };
-    let gains = better.iter().flat_map(|page| page.networks.iter().map(move |it| (*page, it)));
+    let gains = better.iter().filter_map(|page| Some((*page, page.gains_most()?)));
     let gain = best(gains).map_or(String::new(), |(page, gain)| {
         let name = if found.len() == 1 { "it" } else { &page.page };
         let seen = gain.moved(page).map_or(String::new(), |it| format!(", and {it}"));
         let condition = page.page().and_then(|it| Others::of(it).condition(page));
         let condition = condition.map_or(String::new(), |it| format!(", {it}"));
         format!(
-            ": on {}, {name} is {:.2} times as fast{seen}{condition}",
+            ": on {}, {name} is {:.2} times as fast{seen}{condition}.{}",
             gain.network,
-            gain.ratio()
+            gain.ratio(),
+            elsewhere(page)
         )
     });
-    format!("{}{gain}.", capitalised(&what))
+    format!("{}{gain}", capitalised(&what))
+}
+
+/// The networks without a gain that is shown, each in a sentence with a leading space.
+fn elsewhere(page: &ByResource) -> String {
+    let on = |verdict: Verdict| page.networks.iter().filter(move |it| it.verdict == verdict);
+    let unsure: Vec<&str> = on(Verdict::Unsure).map(|it| it.network.as_str()).collect();
+    let mut words = String::new();
+    if !unsure.is_empty() {
+        words = format!(" A gain is not shown on {}.", listed(unsure));
+    }
+    for slower in on(Verdict::Slower) {
+        words += &format!(" On {}, {:.2} times as fast.", slower.network, slower.ratio());
+    }
+    words
 }
 
 /// A gain on a network that must not be used, and why.
@@ -117,7 +132,8 @@ fn harm(page: &ByResource, gain: &Gain) -> String {
         (None, ..) if !page.late.is_empty() => "but a visible image would arrive later".to_owned(),
         (None, Some(unknown), _) => format!("but too few loads finished on {}", unknown.network),
         (None, None, Some(slower)) => format!(
-            "but {:.2} times as fast on {}, and a server does not know a visitor's network",
+            "but {}{:.2} times as fast on {}, and a server does not know a visitor's network",
+            if slower.verdict == Verdict::Slower { "" } else { "perhaps " },
             slower.ratio(),
             slower.network
         ),
@@ -133,13 +149,19 @@ fn harm(page: &ByResource, gain: &Gain) -> String {
 }
 
 fn unsure(page: &ByResource, gain: &Gain) -> String {
+    let slower = page.networks.iter().find(|it| it.verdict == Verdict::Slower);
     format!(
-        "Keep {WHAT_YOU_HAVE} for now: {}, {} may be {:.2} times as fast on {}, which is uncertain.{}",
+        "Keep {WHAT_YOU_HAVE} for now: {}, {} may be {:.2} times as fast on {}, which is uncertain.{}{}",
         page.change("other priorities"),
         page.page,
         gain.ratio(),
         gain.network,
-        doubt(&gain.judgement, page.networks.len())
+        doubt(&gain.judgement, page.networks.len()),
+        slower.map_or(String::new(), |it| format!(
+            " It is shown to be slower on {}, {:.2} times as fast.",
+            it.network,
+            it.ratio()
+        ))
     )
 }
 
@@ -157,8 +179,15 @@ fn nothing(found: &[ByResource]) -> String {
         return format!("Keep {WHAT_YOU_HAVE}: RFC 9218 does not make {pages} faster.");
     }
     format!(
-        "Keep {WHAT_YOU_HAVE}: no response of {pages} gains from a priority other than the browser's."
+        "Keep {WHAT_YOU_HAVE}: no response of {pages} gains from a priority other than the browser's{}.",
+        in_every_recording(found)
     )
+}
+
+/// The words that tell a search without result from one whose results other recordings reverse.
+fn in_every_recording(found: &[ByResource]) -> &'static str {
+    let is_doubtful = found.iter().any(|it| !it.unsure.is_empty());
+    if is_doubtful { " in every recording" } else { "" }
 }
 
 /// Why nothing is known, and what to do.
@@ -191,7 +220,12 @@ fn alike(found: &ByResource) -> Option<String> {
 
 fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> String {
     let gains = || found.iter().flat_map(|it| &it.networks);
-    let known = gains().filter(|it| it.verdict != Verdict::Unknown);
+    // A change is advised for gains that are shown; those of other networks do not support it.
+    let supports = |page: &ByResource, gain: &Gain| match verdict {
+        Verdict::Better => page.is_better && gain.verdict == Verdict::Better,
+        _ => gain.verdict != Verdict::Unknown,
+    };
+    let known = found.iter().flat_map(|page| page.networks.iter().filter(|it| supports(page, it)));
     let pairs = known.map(|it| it.judgement.pairs).min().unwrap_or_default();
     let own = question.pages();
     let of_page = |name: &str| question.pages.iter().filter(|it| it.name == name).count();
@@ -209,7 +243,10 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         _ if tried || verdict == Verdict::Better => {
             format!("{pairs} pairs of loads or more show it, each of {recordings}")
         }
-        _ => "the search gave one response after another a priority, and none gains 1 %".to_owned(),
+        _ => format!(
+            "the search gave one response after another a priority, and none gains 1 %{}",
+            in_every_recording(found)
+        ),
     };
     let pages = found.iter().filter(|it| it.is_better || verdict != Verdict::Better);
     let mut pages = pages.filter_map(ByResource::page);
@@ -270,8 +307,7 @@ impl Gain {
             ("its first rendering".to_owned(), self.noticed.first_render),
         ];
         let (what, seen) = seen.into_iter().find_map(|(what, seen)| Some((what, seen?)))?;
-        let is_earlier = seen.later_ms < 0.0 && !seen.is_as_now();
-        is_earlier.then(|| format!("{what} comes {} earlier", length_text(-seen.later_ms)))
+        seen.is_earlier().then(|| format!("{what} comes {} earlier", length_text(-seen.later_ms)))
     }
 }
 
@@ -309,7 +345,7 @@ mod tests {
         let gains = [("cable", 1.0, [0.99, 1.01]), ("3g", 1.25, [1.2, 1.3])];
         assert_eq!(
             sentence(&gains),
-            "Give 1 response of home another priority: on 3g, it is 1.25 times as fast."
+            "Give 1 response of home another priority: on 3g, it is 1.25 times as fast. A gain is not shown on cable."
         );
         let mut page = home(&gains);
         let seen =
@@ -318,9 +354,65 @@ mod tests {
         assert_eq!(
             answered("nginx", vec![page]).sentence,
             "Send by RFC 9218, as utmost serve and h2o do, and not as nginx does, and give 1 response of home another priority: on 3g, \
-             it is 1.25 times as fast, and its largest image comes 2.98 s earlier."
+             it is 1.25 times as fast, and its largest image comes 2.98 s earlier. A gain is not shown on cable."
         );
         assert_eq!(seen.change_text(), "2.95 to 3.02 s earlier");
+    }
+
+    #[test]
+    fn a_larger_gain_that_is_not_shown_is_no_headline() {
+        let mut page =
+            home(&[("cable", 1.0104, [1.0099, 1.011]), ("3g", 1.0806, [0.9988, 1.0985])]);
+        let unsure =
+            Seen { present_ms: 2460.5, later_ms: -214.8, interval_ms: Some([-262.1, 6.2]) };
+        assert_eq!(unsure.change_text(), "262 ms earlier to 6 ms later");
+        // Where the image is as unsure, the headline does not have it either.
+        page.networks.iter_mut().for_each(|it| it.noticed.largest_image = Some(unsure));
+        page.networks[1].judgement.pairs = 3;
+        let answer = answered("rfc9218", vec![page]);
+        assert_eq!(
+            answer.sentence,
+            "Give 1 response of home another priority: on cable, it is 1.01 times as fast. A gain is not shown on 3g."
+        );
+        assert!(answer.certainty.starts_with("Sure: 9 pairs of loads or more show it"));
+    }
+
+    #[test]
+    fn what_is_shown_to_be_slower_is_called_slower() {
+        let slower = ("cable", 0.974, [0.959, 0.989]);
+        let mut page = home(&[slower, ("3g", 1.03, [0.98, 1.08])]);
+        page.decide(&Question::new(Vec::new(), Vec::new()));
+        assert_eq!(serde_json::json!(page.networks[0].verdict), "slower");
+        assert!(page.words()[0].ends_with("9 pairs of loads). It is slower here."));
+        assert_eq!(
+            sentence(&[slower, ("3g", 1.03, [0.98, 1.08])]),
+            "Keep what you have for now: with other priorities, home may be 1.03 times as fast on 3g, which is uncertain. Another recording of \
+             the page, or chance, would reverse that. It is shown to be slower on cable, 0.97 times as fast."
+        );
+        // An estimate alone is not stated as a fact.
+        let harm = sentence(&[("cable", 0.97, [0.9, 1.04]), ("3g", 1.25, [1.2, 1.3])]);
+        assert!(harm.contains("but perhaps 0.97 times as fast on cable"), "{harm}");
+    }
+
+    #[test]
+    fn what_gains_in_some_recordings_is_not_said_to_gain_in_none() {
+        let mut page = home(&[("3g", 1.0, [0.99, 1.01])]);
+        page.resources.clear();
+        page.unsure.push("https://shop.example/a.woff2".to_owned());
+        let answer = answered("rfc9218", vec![page]);
+        assert_eq!(
+            answer.sentence,
+            "Keep what you have: no response of home gains from a priority other than the browser's in every recording."
+        );
+        assert!(answer.certainty.starts_with(
+            "Sure: the search gave one response after another a priority, and none gains 1 % in every recording."
+        ));
+        assert_eq!(
+            answer.left_out,
+            [
+                "home: a priority for /a.woff2: it gains in some recordings of the page and not in others."
+            ]
+        );
     }
 
     /// The same at a page of which another host sends all but the document.
