@@ -12,7 +12,7 @@ mod policy;
 pub use advice::{Advice, Document, Line, NamedBy, Nothing};
 pub use policy::of_policy;
 
-use advice::paths_of;
+use advice::{matched, paths_of};
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -70,22 +70,28 @@ impl Server {
     /// The variables of the templates. Each row has its keys: host and path, or paths alone unless all hosts are named.
     fn view(&self, advice: &Advice) -> Value {
         let (said, left_out) = advice.sendable();
-        let keys = |host: &str, path: &str| -> Vec<String> {
-            paths_of(path).iter().map(|path| said.key(host, path)).collect()
+        let keys = |host: &str, paths: &[String]| -> Vec<String> {
+            paths.iter().map(|path| said.key(host, path)).collect()
+        };
+        // nginx and Apache match decoded paths, the others paths as they are sent.
+        let all_matched = |path: &str| -> Vec<String> {
+            paths_of(path).iter().map(|path| matched(path)).collect()
         };
         let lines = said.lines.iter().map(|line| {
             let (host, path, priority) = (&line.host, &line.path, line.priority.to_string());
             json!({
                 "host": host, "is_at_other_host": line.is_at_other_host, "path": path, "priority": priority, "group": [host, &priority],
-                "key": said.key(host, path), "keys": keys(host, path),
+                "matched": [matched(path)], "key": said.key(host, path), "key_bytes": said.key(host, path).len(),
+                "matched_keys": keys(host, &all_matched(path)),
                 "kind": line.resource.kind.name(), "is_preload": line.resource.preload, "run": line.script_attribute(),
                 "is_raised": line.is_raised(), "named_by": line.named_by.words(),
             })
         });
         let documents = said.documents.iter().map(|document| {
             let (host, path) = (&document.host, &document.path);
+            let (paths, matched) = (paths_of(path), all_matched(path));
             json!({
-                "host": host, "paths": paths_of(path), "keys": keys(host, path),
+                "host": host, "paths": paths, "keys": keys(host, &paths), "matched": matched, "matched_keys": keys(host, &matched),
                 "links": document.all_links(), "early_hints": document.early_hints,
             })
         });

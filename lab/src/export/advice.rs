@@ -3,6 +3,7 @@
 use corpus::Page;
 use corpus::page::Script;
 use gateway::is_one_path;
+use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Priority, Resource, usual_urgency};
 
 /// The most lines that are named as moving most.
@@ -101,11 +102,11 @@ impl Advice {
         let mut lines: Vec<Line> = Vec::new();
         for line in &self.lines {
             let path = without_query(&line.path);
-            let alike =
-                lines.iter().find(|it| it.host == line.host && it.path.eq_ignore_ascii_case(path));
-            if !is_plain(path) || !is_one_path(path) || !is_host(&line.host) {
-                left_out
-                    .push(format!("{}, because its path needs quoting.", printable(&line.path)));
+            let alike = lines.iter().find(|it| {
+                it.host == line.host && matched(&it.path).eq_ignore_ascii_case(&matched(path))
+            });
+            if let Some(why) = problem(&line.host, path) {
+                left_out.push(format!("{}, because {why}.", printable(&line.path)));
             } else if let Some(alike) = alike {
                 // nginx, for example, refuses to start with two such paths.
                 if alike.path != path {
@@ -143,7 +144,7 @@ impl Advice {
 
     /// Host and path, or the path alone unless all hosts are named.
     pub(super) fn key(&self, host: &str, path: &str) -> String {
-        let host = if self.names_hosts() { host } else { "" };
+        let host = if self.names_hosts() { host.to_ascii_lowercase() } else { String::new() };
         format!("{host}{path}")
     }
 
@@ -206,8 +207,8 @@ impl Document {
         let mut said = Self { path: path.to_owned(), ..self.clone() };
         said.links.retain(|it| is_link(it));
         said.early_hints.retain(|it| is_link(it));
-        let can_be_said = is_plain(path) && is_one_path(path) && is_host(&said.host);
-        (can_be_said && !said.is_empty()).then_some(said)
+        let can_be_said = problem(&said.host, path).is_none() && !said.is_empty();
+        can_be_said.then_some(said)
     }
 
     fn is_empty(&self) -> bool {
@@ -278,9 +279,27 @@ fn without_query(path: &str) -> &str {
     path.split('?').next().unwrap_or_default()
 }
 
-/// Whether no server's configuration gives a character of `path` a meaning, and decoding does not change it.
+/// Why servers cannot match exactly this path.
+fn problem(host: &str, path: &str) -> Option<&'static str> {
+    let decoded = matched(path);
+    // Servers merge slashes and resolve dots before they match, some of them or all.
+    let mut parts = decoded.split('/');
+    if decoded.contains("//") || parts.any(|it| [".", ".."].contains(&it)) {
+        return Some("servers shorten its path");
+    }
+    let has_slash = decoded.matches('/').count() != path.matches('/').count();
+    let is_sendable = is_plain(&decoded) && !has_slash && path.is_ascii() && is_one_path(path);
+    (!is_sendable || !is_host(host)).then_some("its path needs quoting")
+}
+
+/// The path as servers match it: decoded.
+pub(super) fn matched(path: &str) -> String {
+    percent_decode_str(path).decode_utf8_lossy().into_owned()
+}
+
+/// Whether no server's configuration gives a character of `path` a meaning between double quotes.
 fn is_plain(path: &str) -> bool {
-    path.bytes().all(|it| it.is_ascii_alphanumeric() || b"/._~-+,=:@!&".contains(&it))
+    path.chars().all(|it| it.is_alphanumeric() || "/._~-+,=:@!&; ".contains(it))
 }
 
 fn is_host(host: &str) -> bool {

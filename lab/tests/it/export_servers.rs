@@ -250,12 +250,13 @@ struct Answer {
 }
 
 /// The answer to this URL over HTTP/2, for a browser that goes to a page.
-fn answer(sandbox: &Sandbox, url: &str) -> Answer {
+fn answer(sandbox: &Sandbox, url: &str, arguments: &[&str]) -> Answer {
     let mut command = Command::new("curl");
     command.args(["--silent", "--max-time", "30", "--retry-connrefused", "--noproxy", "*"]);
     command.args(["--retry", "5", "--retry-delay", "1", "--http2-prior-knowledge"]);
     command.args(["--header", "Sec-Fetch-Mode: navigate", "--dump-header", "-"]);
     command.arg("--connect-to").arg(format!("::127.0.0.1:{}", sandbox.port));
+    command.args(arguments);
     let output = command.args(["--output", "/dev/null", url]).output().expect("curl runs");
     let said = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(output.status.success(), "{} {said} {}", output.status, sandbox.output());
@@ -312,7 +313,7 @@ fn sends_what_its_export_says(program: &Program, hinted: fn(&Document) -> Vec<St
             links: if is_document { all_links(document) } else { Vec::new() },
             hinted: if is_document { hinted(document) } else { Vec::new() },
         };
-        assert_eq!(answer(&sandbox, &format!("http://{host}{path}")), expected, "{path}");
+        assert_eq!(answer(&sandbox, &format!("http://{host}{path}"), &[]), expected, "{path}");
     }
 }
 
@@ -342,4 +343,78 @@ fn h2o_sends_what_its_export_says() {
 #[test]
 fn apache_sends_what_its_export_says() {
     sends_what_its_export_says(&APACHE, |it| it.early_hints.clone());
+}
+
+/// Runs the server with an export for paths that decoding changes, at a name and at an IPv6 address.
+#[track_caller]
+fn sends_on_odd_urls(program: &Program) {
+    let files = ["/late x.jpg", "/b\u{fc}cher.jpg", "/late;v=1.jpg", "/plain.jpg"];
+    let paths = ["/late%20x.jpg", "/b%C3%BCcher.jpg", "/late;v=1.jpg", "/plain.jpg"];
+    let page = corpus::page("agency-index").expect("a bundled page");
+    for host in ["shop.example", "[::1]"] {
+        let mut advice = advice_for(&page);
+        let some = advice.lines[0].clone();
+        advice.lines.clear();
+        advice.documents.clear();
+        for path in paths {
+            let (host, path) = (host.to_owned(), path.to_owned());
+            advice.lines.push(Line {
+                host,
+                path,
+                priority: Priority::new(6, false),
+                ..some.clone()
+            });
+        }
+        let Some(sandbox) = program.sandbox(host, &advice) else { return };
+        if fixtures::program("curl").is_none() {
+            return;
+        }
+        files.iter().for_each(|it| sandbox.add_file(it, 9));
+        let _serving = sandbox.serve(program.run);
+        let expected = vec![advice.lines[0].priority.to_string()];
+        for path in paths {
+            let answer = answer(&sandbox, &format!("http://{host}{path}"), &[]);
+            assert_eq!(
+                (&*answer.status, answer.priorities),
+                ("200", expected.clone()),
+                "{host}{path}"
+            );
+        }
+        let upper = ["--header", "Host: SHOP.EXAMPLE"];
+        let answer = answer(&sandbox, &format!("http://{host}/plain.jpg"), &upper);
+        let expected = if host == "[::1]" { Vec::new() } else { expected };
+        assert_eq!(answer.priorities, expected, "{upper:?} for {host}");
+    }
+}
+
+#[test]
+fn nginx_sends_priorities_on_paths_that_decoding_changes_and_at_addresses() {
+    sends_on_odd_urls(&NGINX);
+}
+
+#[test]
+fn caddy_sends_priorities_on_paths_that_decoding_changes_and_at_addresses() {
+    sends_on_odd_urls(&CADDY);
+}
+
+#[test]
+fn h2o_sends_priorities_on_paths_that_decoding_changes_and_at_addresses() {
+    sends_on_odd_urls(&H2O);
+}
+
+#[test]
+fn apache_sends_priorities_on_paths_that_decoding_changes_and_at_addresses() {
+    sends_on_odd_urls(&APACHE);
+}
+
+#[test]
+fn h2o_answers_a_request_without_a_host_as_without_the_export() {
+    let Some(sandbox) = H2O.sandbox("shop.example", &advice()) else { return };
+    if fixtures::program("curl").is_none() {
+        return;
+    }
+    sandbox.add_file("/late.js", 9);
+    let _serving = sandbox.serve(H2O.run);
+    let empty = ["--http1.1", "--header", "Host;"];
+    assert_eq!(answer(&sandbox, "http://shop.example/late.js", &empty).status, "200");
 }

@@ -188,3 +188,26 @@ fn a_policy_is_exported_with_its_priorities_and_links_and_says_what_no_other_ser
         assert_eq!(text.matches(part).count(), 1, "{part}: {text}");
     }
 }
+
+#[test]
+fn paths_that_servers_shorten_are_left_out_and_encoded_ones_have_the_form_that_each_server_matches()
+{
+    let paths = ["/a//late.jpg", "/a/%2E%2E/b.jpg", "/a%2Fb.jpg", "/late%20x.jpg", "/late x.jpg"];
+    let lines = paths.map(|it| line(it, Kind::Image, (6, false), 3.0));
+    let advice = Advice { lines: lines.to_vec(), ..Advice::default() };
+    let exports = |name: &str| named(name).export(&advice);
+    let nginx = exports("nginx");
+    for left_out in [
+        "# Left out: /a//late.jpg, because servers shorten its path.\n",
+        "# Left out: /a/%2E%2E/b.jpg, because servers shorten its path.\n",
+        "# Left out: /a%2Fb.jpg, because its path needs quoting.\n",
+        "# Left out: /late x.jpg, because its path needs quoting.\n",
+    ] {
+        assert!(nginx.contains(left_out), "{left_out}{nginx}");
+    }
+    assert!(nginx.contains("/late x.jpg\" \"u=6"), "{nginx}");
+    assert!(exports("apache").contains("\"^(/late x\\.jpg)$\""), "{}", exports("apache"));
+    for name in ["caddy", "h2o", "cloudflare", "fastly"] {
+        assert!(exports(name).contains("/late%20x.jpg"), "{}", exports(name));
+    }
+}

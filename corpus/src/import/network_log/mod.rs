@@ -18,6 +18,7 @@ use crate::site::registrable_domain;
 use captures::{Fetch, Load, Size};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
+use url::Host;
 
 /// Bytes on the wire per decoded byte of text, for pages without texts of known size: 4 to 1.
 const TEXT_RATIO: f64 = 0.25;
@@ -174,11 +175,17 @@ fn set_executions(resources: &mut [PageResource], requests: &[Fetch]) {
     }
 }
 
-/// Host and port in the form of a page: without a user, in lower case.
+/// Host and port in the form of a page: as browsers send it, without a user, in lower case, and in Punycode.
 fn host_of(url: &str) -> String {
     let authority = url.split(['/', '?']).nth(2).unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |it| it.1);
-    printable(&host.to_lowercase())
+    let host = host.to_lowercase();
+    let (name, port) = host.find(':').map_or((&*host, ""), |it| host.split_at(it));
+    let is_plain = host.is_ascii() && !host.contains('%');
+    match Host::parse(name) {
+        Ok(name) if !is_plain => format!("{name}{port}"),
+        _ => printable(&host),
+    }
 }
 
 /// The path in the form of a page, with the query.
@@ -214,6 +221,24 @@ fn site_name(domain: &str, addresses: Addresses) -> String {
         Addresses::Kept => domain.to_owned(),
         Addresses::Renamed => {
             format!("site-{}", &sha256_hex(domain.as_bytes())[..STAND_IN_LETTERS])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_what_browsers_send() {
+        let hosts = [
+            ("https://B\u{fc}cher.test:8443/a", "xn--bcher-kva.test:8443"),
+            ("https://b%C3%BCcher.test/", "xn--bcher-kva.test"),
+            ("https://user@Shop.test/?a@b", "shop.test"),
+            ("https://[::1]:8443/", "[::1]:8443"),
+        ];
+        for (url, host) in hosts {
+            assert_eq!(host_of(url), host, "{url}");
         }
     }
 }
