@@ -157,7 +157,7 @@ impl Search<'_> {
         moves: fn(&Self, &Priorities, usize) -> Option<Move>,
     ) -> Priorities {
         while let Some(now) = self.outcome(&priorities) {
-            let own = (1..priorities.len()).filter(|it| self.is_own(*it));
+            let own = (1..priorities.len()).filter(|it| self.can_be_moved(*it));
             let moves = own.filter_map(|it| moves(self, &priorities, it));
             let mut gains: Vec<(f64, Move)> =
                 moves.map(|it| (now.cost() - it.outcome.cost(), it)).collect();
@@ -190,11 +190,12 @@ impl Search<'_> {
         can_wait.then(|| self.tried(priorities, id, LAST)).flatten()
     }
 
-    /// Whether the site's owner controls how it is sent.
-    fn is_own(&self, id: usize) -> bool {
+    /// Whether the site's owner controls how it is sent, and it came: a failure has to be corrected, not moved.
+    fn can_be_moved(&self, id: usize) -> bool {
         self.recordings.iter().flatten().all(|played| {
             let page = &played.task.page;
-            page.origins[page.resources[id].origin].party == Party::First
+            let resource = &page.resources[id];
+            page.origins[resource.origin].party == Party::First && resource.status < 400
         })
     }
 
@@ -210,7 +211,7 @@ impl Search<'_> {
             let outcome = self.outcome(&priorities)?;
             let mut late = outcome.late.iter();
             match late.find(|late| priorities[**late].urgency > RAISED.urgency) {
-                Some(&late) if self.is_own(late) => priorities[late] = RAISED,
+                Some(&late) if self.can_be_moved(late) => priorities[late] = RAISED,
                 _ => return Some(Move { id, priorities, outcome }),
             }
         }
@@ -338,6 +339,21 @@ mod tests {
         page.resources[7].origin = page.origins.len() - 1;
         let page = Arc::new(page);
         assert_eq!(all(&page)[7], usual(&page)[7], "the hero comes from another party");
+    }
+
+    #[test]
+    fn a_response_that_failed_gets_no_line() {
+        let mut page = corpus::bundled("davies-meenan").expect("bundled").clone();
+        let network = Network::find("3g").expect("built in").for_ideal();
+        let mut hero_of = |status| {
+            page.resources[7].status = status;
+            let page = Arc::new(page.clone());
+            let found = priorities(&[Arc::clone(&page)], std::slice::from_ref(&network), &|| true);
+            (found.expect("something above the fold").priorities[7], usual(&page)[7])
+        };
+        assert_eq!(hero_of(200).0, RAISED);
+        let (found, usual) = hero_of(500);
+        assert_eq!(found, usual);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::export::Nothing;
 use serde::Serialize;
 
 /// Key phrases of importers' and recorders' assumptions about missing responses.
-const LEFT_OUT: [&str; 3] = ["other hosts", "say their size", "could not be reached"];
+const LEFT_OUT: [&str; 3] = ["other hosts", "left out because", "could not be reached"];
 
 /// The advice to the owner of a site.
 #[derive(Debug, Clone, Serialize)]

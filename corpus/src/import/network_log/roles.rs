@@ -91,7 +91,7 @@ fn choose_heroes(resources: &mut [PageResource], requests: &[Fetch]) {
             in_document && !found
         };
         let is_hero = request.largest_paint || visible && it.bytes >= HERO_BYTES_MIN;
-        if it.kind == Kind::Image && is_hero {
+        if it.kind == Kind::Image && is_hero && request.status < 400 {
             it.hero = true;
             it.above_fold = true;
             found = true;

@@ -1,13 +1,13 @@
 //! Selects the requests of a recording that belong to the page.
 
 use super::ImportError;
-use super::faults::{leave_out, name};
+use super::faults::{leave_out, name, named};
 use super::parts::join;
 use crate::import::derive::extension;
 use crate::import::{Addresses, refuse};
 use crate::limits::RESOURCES_MAX;
 use captures::{Fetch, Load, Size};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The document and the later GET requests of its load, without duplicate URLs, in order of request.
 pub(super) fn keep_fetches(
@@ -22,6 +22,7 @@ pub(super) fn keep_fetches(
     let document = document(&fetches, address.as_deref())?;
     let (url, begun_ms) = (document.url.clone(), document.requested_ms);
     let mut requests = leave_out(fetches, &url, begun_ms, addresses, notes)?;
+    let unanswered = unanswered(&requests, addresses);
     let all = requests.len();
     requests.retain(is_fetch);
     let first = requests.iter().position(|it| it.url == url && is_delivered(it)).unwrap_or(0);
@@ -39,7 +40,19 @@ pub(super) fn keep_fetches(
              icons, and repeated fetches ({repeated})"
         ));
     }
+    notes.extend(unanswered);
     Ok(requests)
+}
+
+/// The requests that got no answer, such as blocked ones, in words. Others for the same address may have got one.
+fn unanswered(requests: &[Fetch], addresses: Addresses) -> Option<String> {
+    let answered: BTreeSet<&str> =
+        requests.iter().filter(|it| it.status != 0).map(|it| &*it.url).collect();
+    let mut lost: Vec<&Fetch> =
+        requests.iter().filter(|it| is_request(it) && it.status == 0).collect();
+    lost.retain(|it| !answered.contains(&*it.url));
+    let names = named(&lost, addresses);
+    (!lost.is_empty()).then(|| format!("requests left out because they got no answer: {names}"))
 }
 
 /// The body bytes of a load that were on the wire and would be kept.
@@ -66,12 +79,23 @@ fn document<'a>(fetches: &'a [Fetch], address: Option<&str>) -> Result<&'a Fetch
     let answers: Vec<&Fetch> = requests.iter().copied().filter(|it| is_answer(it.status)).collect();
     let addressed = answers.iter().copied().find(|it| Some(&*it.url) == address && is_html(it));
     let Some(first) = addressed.or_else(|| guessed_document(&answers)) else {
-        let asked_for =
-            requests.iter().find(|it| it.used_as == "Document" || it.mime.contains("html"));
-        return Err(refusal(asked_for.copied()));
+        return Err(no_document(fetches, &requests));
     };
     let delivered = answers.iter().copied().find(|it| it.url == first.url && is_delivered(it));
     delivered.ok_or_else(|| refusal(Some(first)))
+}
+
+/// Why none of the requests may be one for a document.
+fn no_document(fetches: &[Fetch], requests: &[&Fetch]) -> ImportError {
+    let asked_for = requests.iter().find(|it| it.used_as == "Document" || it.mime.contains("html"));
+    let mut undated = fetches.iter().filter(|it| !it.requested_ms.is_finite());
+    match undated.find(|it| it.url.starts_with("http") && is_html(it)) {
+        Some(undated) if asked_for.is_none() => ImportError::Format(format!(
+            "{}: its startedDateTime is not a date; without that of the document, nothing is known of the page",
+            name(undated, Addresses::Kept)
+        )),
+        _ => refusal(asked_for.copied()),
+    }
 }
 
 fn guessed_document<'a>(answers: &[&'a Fetch]) -> Option<&'a Fetch> {
@@ -171,6 +195,36 @@ mod tests {
         let own = fetch("http://a.test/", 200, "text/html");
         assert_eq!(page(vec![frame.clone(), own], None), "http://a.test/");
         assert_eq!(page(vec![frame], None), "http://ads.test/f");
+    }
+
+    #[test]
+    fn a_document_without_a_date_is_named_as_the_cause() {
+        let undated = Fetch { requested_ms: f64::NAN, ..fetch("http://a.test/", 200, "text/html") };
+        let image = fetch("http://a.test/a.jpg", 200, "image/jpeg");
+        assert_eq!(
+            page(vec![undated, image], None),
+            "request 0 (http://a.test/): its startedDateTime is not a date; without that of the document, nothing is known of the page"
+        );
+    }
+
+    #[test]
+    fn a_request_without_an_answer_is_named_unless_another_try_got_one() {
+        let document = fetch("http://a.test/", 200, "text/html");
+        let tried = |url: &str, status| fetch(url, status, "image/jpeg");
+        let fetches = vec![
+            document,
+            tried("http://a.test/lost.jpg", 0),
+            tried("http://a.test/b.jpg", 0),
+            tried("http://a.test/b.jpg", 200),
+        ];
+        let mut notes = Vec::new();
+        let load = Load { fetches, ..Load::default() };
+        let kept = keep_fetches(load, &BTreeMap::new(), Addresses::Kept, &mut notes);
+        assert_eq!(kept.expect("a page").len(), 2);
+        assert_eq!(
+            notes[1],
+            "requests left out because they got no answer: 1: request 0 (http://a.test/lost.jpg)"
+        );
     }
 
     #[test]
