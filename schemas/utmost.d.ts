@@ -362,7 +362,7 @@ export type FindByHints = {
     pairs: number;
     /** The index without hints divided by that with them, over pairs of loads. */
     ratio: FindRatio;
-    verdict: "better" | "nothing-better" | "unsure" | "unknown";
+    verdict: "better" | "nothing-better" | "unsure" | "slower" | "unknown";
     wilcoxon_p: FindP;
   }>;
   page: string;
@@ -400,7 +400,7 @@ export type FindByResource = {
     /** The present order's index divided by that with the priorities, over pairs of loads. */
     ratio: FindRatio;
     unfinished: number;
-    verdict: "better" | "nothing-better" | "unsure" | "unknown";
+    verdict: "better" | "nothing-better" | "unsure" | "slower" | "unknown";
     wilcoxon_p: FindP;
   }>;
   page: string;
@@ -410,7 +410,7 @@ export type FindByResource = {
   resources: Array<{
     id: number;
     incremental: boolean;
-    /** How much later it completes than in the present order, on the network where the page gains most, the median over seeds; negative: earlier. */
+    /** How much later it completes than in the present order, on the network with the largest gain that is shown, by the estimate of Hodges and Lehmann; negative: earlier. */
     later_ms: number;
     urgency: number;
     url: string;
@@ -458,7 +458,7 @@ export type FindInterval = null | Array<number>;
 export type FindMoved = {
   above_fold: boolean;
   id: number;
-  /** How much later it completes than in the present order, the median over seeds; negative: earlier. */
+  /** How much later it completes than in the present order, by the estimate of Hodges and Lehmann; negative: earlier. */
   later_ms: number;
   url: string;
 };

@@ -160,7 +160,7 @@ pub struct Loads {
 }
 
 impl Verdict {
-    /// What a ratio in a table needs beside it, so that nobody takes it for a gain that is shown.
+    /// The text beside a ratio in a table, so that nobody takes it for a gain that is shown.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Unsure => ", not shown",

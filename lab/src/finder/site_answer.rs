@@ -112,14 +112,14 @@ fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> 
 fn elsewhere(page: &ByResource) -> String {
     let on = |verdict: Verdict| page.networks.iter().filter(move |it| it.verdict == verdict);
     let unsure: Vec<&str> = on(Verdict::Unsure).map(|it| it.network.as_str()).collect();
-    let mut words = String::new();
+    let mut words = Vec::new();
     if !unsure.is_empty() {
-        words = format!(" A gain is not shown on {}.", listed(unsure));
+        words.push(format!(" A gain is not shown on {}.", listed(unsure)));
     }
     for slower in on(Verdict::Slower) {
-        words += &format!(" On {}, {:.2} times as fast.", slower.network, slower.ratio());
+        words.push(format!(" On {}, {:.2} times as fast.", slower.network, slower.ratio()));
     }
-    words
+    words.concat()
 }
 
 /// A gain on a network that must not be used, and why.
@@ -220,7 +220,7 @@ fn alike(found: &ByResource) -> Option<String> {
 
 fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> String {
     let gains = || found.iter().flat_map(|it| &it.networks);
-    // A change is advised for gains that are shown; those of other networks do not support it.
+    // A change is advised for gains that are shown; other networks' gains do not support it.
     let supports = |page: &ByResource, gain: &Gain| match verdict {
         Verdict::Better => page.is_better && gain.verdict == Verdict::Better,
         _ => gain.verdict != Verdict::Unknown,

@@ -91,7 +91,7 @@ fn no_document(fetches: &[Fetch], requests: &[&Fetch]) -> ImportError {
     let mut undated = fetches.iter().filter(|it| !it.requested_ms.is_finite());
     match undated.find(|it| it.url.starts_with("http") && is_html(it)) {
         Some(undated) if asked_for.is_none() => ImportError::Format(format!(
-            "{}: its startedDateTime is not a date; without that of the document, nothing is known of the page",
+            "{}: its startedDateTime is not a date; without the document's date, nothing is known of the page",
             name(undated, Addresses::Kept)
         )),
         _ => refusal(asked_for.copied()),
@@ -203,7 +203,7 @@ mod tests {
         let image = fetch("http://a.test/a.jpg", 200, "image/jpeg");
         assert_eq!(
             page(vec![undated, image], None),
-            "request 0 (http://a.test/): its startedDateTime is not a date; without that of the document, nothing is known of the page"
+            "request 0 (http://a.test/): its startedDateTime is not a date; without the document's date, nothing is known of the page"
         );
     }
 
