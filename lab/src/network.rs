@@ -14,7 +14,7 @@ pub use queue::QueueDepth;
 use crate::FileError;
 use serde::Serialize;
 use server::Pace;
-use simulator::link::{Loss, Profile, Queue, Rate};
+use simulator::link::{Profile, Queue, Rate};
 use std::path::Path;
 use std::time::Duration;
 
@@ -100,18 +100,6 @@ impl Network {
 
     pub(crate) fn is_jittered(&self) -> bool {
         self.down.jitter.is_some() || self.up.jitter.is_some()
-    }
-
-    /// Whether chance decides about any datagram.
-    pub(crate) fn has_chance(&self) -> bool {
-        [&self.down, &self.up].iter().any(|profile| {
-            let loses = profile.loss.as_ref().is_some_and(|it| *it != Loss::Independent(0.0));
-            loses
-                || profile.jitter.is_some()
-                || profile.reorder.is_some()
-                || profile.duplicate > 0.0
-                || profile.corrupt > 0.0
-        })
     }
 
     /// Microseconds that one packet of [`PACKET_BYTES`] stream bytes takes on the way down.

@@ -2,8 +2,8 @@
 //! in virtual time.
 //!
 //! The seed determines what the links do: datagram n of a direction meets the same fate under every scheme. It also
-//! determines which packet numbers quiche skips. Two loads with the same seed are therefore identical, to the
-//! nanosecond.
+//! determines which packet numbers quiche skips, on every network. Two loads with the same seed are therefore identical, to the
+//! nanosecond, and two with different ones need not be.
 //!
 //! On a `server_pace` network, the server sends one packet of 1400 stream bytes per tick, with its window wide open, and
 //! the links do not limit the rate, as on the wire. A packet then arrives when its tick begins; on `ideal`, when its

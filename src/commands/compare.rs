@@ -159,10 +159,10 @@ struct Asked {
     /// Initial congestion window [default: 10, or as large as needed if the server paces]
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(2..=100_000), help_heading = SERVER, hide_short_help = true)]
     initial_window: Option<u32>,
-    /// Loads of each page and scheme [default: 9 on random links, otherwise 1]
+    /// Loads of each page and scheme [default: 9, or 1 where nothing is random]
     ///
-    /// Seeds count up from --first-seed. All schemes meet the same link under the same seed. In real time, and with --paper, the default is
-    /// 1.
+    /// Seeds count up from --first-seed. All schemes meet the same link under the same seed. Nothing is random only on engine ideal without
+    /// jitter: a transport skips packet numbers at random. In real time, and with --paper, the default is 1.
     #[arg(long, visible_alias = "loads", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), help_heading = STATISTICS)]
     seeds: Option<u64>,
     /// Add seeds until each interval of a ratio is at most this wide, such as 5

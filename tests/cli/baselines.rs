@@ -189,7 +189,7 @@ fn one_page_is_tested_over_its_loads_and_only_where_links_have_chance() {
         "--baseline",
         "rr",
     ]);
-    assert!(shown.contains("or at least six seeds on a random network"), "{shown}");
+    assert!(shown.contains("or at least six seeds where chance decides"), "{shown}");
 }
 
 #[test]

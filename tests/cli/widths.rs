@@ -179,7 +179,7 @@ fn a_width_that_cannot_decide_is_refused_or_said_to_change_nothing() {
 
     let certain = ["compare", "--paper", "davies-meenan", "--schemes", "fifo", "--width", "5"];
     let output = utmost(&[&certain[..], &["--json"]].concat()).output().expect("it runs");
-    let note = "note: --width: nothing is random on these links, so more seeds would give the same loads\n";
+    let note = "note: --width: nothing is random on engine ideal without jitter, so more seeds would give the same loads\n";
     assert_eq!(String::from_utf8_lossy(&output.stderr), note);
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(document["provenance"]["seeds"], json!([0]));

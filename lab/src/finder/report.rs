@@ -138,7 +138,8 @@ fn compared(
     for (row, order) in compared.rows.iter_mut().zip(&orders) {
         row.speedup = order.2;
     }
-    compared
+    let numbers = "Medians of loads. A ratio is the middle of pairs of loads (Hodges and Lehmann).";
+    PageComparison { numbers: numbers.to_owned(), ..compared }
 }
 
 /// Adds the ribbons and curves of one pair of loads.

@@ -118,7 +118,7 @@ impl Study {
         let comparisons = compare(&runs, metric, baseline, &pages);
         let interactions = interactions(&runs, metric, baseline, &pages);
         drop(pages);
-        let page_summary = summarise_pages(&runs, metric, baseline, !plan.is_exact());
+        let page_summary = summarise_pages(&runs, metric, baseline, plan.has_chance());
         let published = metric.name == byte_index().name && baseline == BASELINE;
         let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };
         let (format, metric, baseline) = (FORMAT, metric.name, Some(plan.baseline.clone()));

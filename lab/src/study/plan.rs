@@ -193,29 +193,22 @@ impl Plan {
             && self.settings.networks.iter().all(|it| it.server_pace)
     }
 
-    /// Whether seeds have a relevant effect in any setting.
+    /// Whether seeds have an effect in any setting.
     pub fn has_chance(&self) -> bool {
-        self.settings.each().into_iter().any(|(network, it)| self.chance_decides(network, &it))
+        self.settings.networks.iter().any(|it| self.chance_decides(it))
     }
 
-    /// Whether a load has exactly one outcome: without randomness and without a transport, whose packet numbers depend on seeds.
-    pub(crate) fn is_exact(&self) -> bool {
-        !self.engine.has_transport() && !self.has_chance()
-    }
-
-    /// The settings in which seeds have no relevant effect.
+    /// The settings in which all seeds give the same load.
     pub(crate) fn certain_settings(&self) -> BTreeSet<Setting> {
         let settings = self.settings.each().into_iter();
-        settings.filter(|(network, it)| !self.chance_decides(network, it)).map(|it| it.1).collect()
+        settings.filter(|it| !self.chance_decides(it.0)).map(|it| it.1).collect()
     }
 
-    /// Whether seeds have a relevant effect in a setting. Over links without randomness, they only determine which packet numbers a server
-    /// skips.
-    fn chance_decides(&self, network: &Network, setting: &Setting) -> bool {
+    /// Whether seeds have an effect on a network. Under a transport they always have: it skips packet numbers at random (RFC 9000, section
+    /// 21.4), a skipped one makes acknowledgements longer, and a full queue may then drop another packet.
+    fn chance_decides(&self, network: &Network) -> bool {
         let varies = self.profile.as_ref().is_some_and(|it| it.commit_ms[0] < it.commit_ms[1]);
-        let is_shared = setting.cross.is_some_and(|it| it != CrossTraffic::None);
-        let without_chance = setting.network_of(network).is_ok_and(|it| !it.has_chance());
-        !self.engine.repeats() || varies || is_shared || !without_chance
+        self.engine.has_transport() || varies || network.is_jittered()
     }
 
     /// The loads of its shard: by page, setting, seed and scheme.

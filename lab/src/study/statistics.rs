@@ -58,8 +58,11 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// signed-rank test has a two-sided p below 0.05.
 pub(crate) const SAMPLE_MIN: usize = 6;
 
-/// The geometric mean; `None` without values.
+/// The geometric mean; `None` without values. That of a single value is the value, to the bit.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    if let [only] = values {
+        return Some(*only);
+    }
     Some(mean(&values.iter().map(|it| it.ln()).collect::<Vec<_>>())?.exp())
 }
 

@@ -34,7 +34,7 @@ impl PageComparison {
         }
         let resources = in_a_sentence(resources);
         let (name, baseline) = (name.to_owned(), baseline.to_owned());
-        Self { name, baseline, resources, rows, ribbons: None, curve: None }
+        Self { name, baseline, resources, rows, ..Self::default() }
     }
 
     /// Draws its figures on `sheet`; each of `runs` belongs to the row of its scheme.
@@ -104,7 +104,7 @@ fn ribbons<'a>(
     note_titles.extend(has_regret.then(|| "regret".to_owned()));
     Ribbons {
         id: format!("ribbons-{name}"),
-        title: format!("{name}: what arrived when; ratios over {baseline}"),
+        title: format!("{name}: what arrived when; ratios of these loads over {baseline}"),
         axis: Axis::Time,
         resources: resources.to_vec(),
         note_titles,

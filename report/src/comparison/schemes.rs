@@ -91,9 +91,11 @@ pub(super) fn main_set(comparison: &Comparison) -> (&'static str, NumbersOf) {
 pub(super) fn answer_table(comparison: &Comparison) -> Option<Value> {
     let (place, of) = main_set(comparison);
     let columns = answer_columns(comparison, of);
+    let metric = comparison.metric.heading;
     let caption = format!(
-        "{} of {} divided by that of each scheme, {place}: above 1, the scheme is better.",
-        comparison.metric.heading, comparison.baseline
+        "{metric} of {} divided by that of each scheme, {place}: above 1, the scheme is better. The {metric} itself is the arithmetic mean \
+         over loads.",
+        comparison.baseline
     );
     named_table(comparison, &columns, caption)
 }
@@ -102,7 +104,9 @@ pub(super) fn answer_table(comparison: &Comparison) -> Option<Value> {
 pub(super) fn other_tables(comparison: &Comparison) -> Vec<Value> {
     let (place, of) = main_set(comparison);
     let mut tables = Vec::new();
-    let caption = format!("Other statistics of the same loads, {place}.");
+    let caption = format!(
+        "Other statistics of the same loads, {place}. A page is the geometric mean of its loads."
+    );
     tables.extend(named_table(comparison, &other_columns(of), caption));
     if place == ATF {
         let of: NumbersOf = |it| &it.all;
@@ -138,7 +142,7 @@ fn answer_columns(comparison: &Comparison, of: NumbersOf) -> Vec<Column<SchemeRo
     let metric = comparison.metric;
     vec![
         column("ratio", move |row: &SchemeRow| of(row).ratio.map(ratio_number))
-            .about("The geometric mean over pages of the baseline's value divided by the scheme's"),
+            .about("The geometric mean, over pages and their loads, of the baseline's value divided by the scheme's"),
         column("95 % interval", move |row: &SchemeRow| interval(of(row).interval)),
         column(unit.unwrap_or("pairs"), move |row: &SchemeRow| {
             of(row).pairs().map(|it| it.to_string())

@@ -157,6 +157,7 @@ fn page(page: &PageComparison, metric: &'static Metric, leads: bool) -> Value {
         name => &page.name,
         anchor,
         resources => &page.resources,
+        numbers => &page.numbers,
         table => table(&page.rows, names, &[], &page_columns(metric)),
         figures => page.ribbons.iter().filter(|_| !leads).chain(&page.curve).map(|it| Value::from(Serde(it))).collect::<Vec<Value>>(),
     }

@@ -17,7 +17,7 @@ struct Defaults {
     engine: &'static dyn Engine,
     networks: &'static [&'static str],
     baseline: &'static str,
-    /// Loads of each page on links with random events.
+    /// Loads of each page where chance decides.
     seeds: u64,
 }
 
@@ -85,11 +85,11 @@ pub(super) fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Prints a note about flags that have no effect: on seeds over links without chance, and on engine `ideal`.
+/// Prints a note about flags that have no effect: where nothing is random, and on engine `ideal`.
 pub(super) fn note_what_changes_nothing(arguments: &Arguments, plan: &Plan) {
     if arguments.asked.width.is_some() && plan.stopping.is_none() {
         output::note(
-            "note: --width: nothing is random on these links, so more seeds would give the same loads",
+            "note: --width: nothing is random on engine ideal without jitter, so more seeds would give the same loads",
         );
     }
     if plan.engine.has_transport() {

@@ -94,7 +94,7 @@ fn rank_correlations(plan: &Plan, study: &Study) -> Result<(), Failure> {
 
 fn definitions(plan: &Plan) -> String {
     format!(
-        "ratio: {} of {} divided by the scheme's, so above 1 the scheme is better; a geometric mean over pages. better, worse: \
+        "ratio: {} of {} divided by the scheme's, so above 1 the scheme is better; a geometric mean over pages and their loads. better, worse: \
          Wilcoxon's signed-rank test, adjusted by Holm for the schemes of a setting, is below 0.05, and the 95 % interval does not \
          contain 1; within 2 %: the interval lies between 1/1.02 and 1.02",
         plan.metric.heading, plan.baseline

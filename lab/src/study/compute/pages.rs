@@ -11,7 +11,7 @@ pub struct Pages<'a> {
     pub site_of: Box<dyn Fn(&'a str) -> &'a str + 'a>,
     /// The weight of a page. A page with weight 0 counts only in `unfinished`.
     pub weight_of: Box<dyn Fn(&'a str) -> f64 + 'a>,
-    /// The settings in which seeds have no relevant effect.
+    /// The settings in which all seeds give the same load.
     pub certain: BTreeSet<Setting>,
     /// The schemes that are duplicates under two names, each with its representative.
     pub twins: BTreeMap<String, String>,

@@ -2,7 +2,9 @@
 
 use crate::study::compute::comparisons::log_ratios;
 use crate::study::statistics::bootstrap::{bootstrap_geometric_mean, bootstrap_weighted_mean};
-use crate::study::statistics::{Interval, Weighted, mean, weighted_mean, weighted_median};
+use crate::study::statistics::{
+    Interval, Weighted, geometric_mean, mean, weighted_mean, weighted_median,
+};
 use crate::study::{BASELINE, OnlyAtf, Pages, Pushes, RunRecord, Setting, Unit, varied};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Metric, Set};
 use serde::{Serialize, Serializer};
@@ -43,11 +45,11 @@ pub struct SummaryRow {
     pub geometric_mean_speedup: BySet,
     /// Its 95 % interval, from the same bootstrap.
     pub geometric_mean_speedup_interval: BySet<Interval>,
-    /// The median of the pages' speedups.
+    /// The median over pages of their loads' geometric means.
     pub median_speedup: BySet,
-    /// The page that gains most.
+    /// The page that gains most, by the geometric mean of its loads.
     pub best_page_speedup: BySet,
-    /// The page that gains least.
+    /// The page that gains least, by the same mean.
     pub worst_page_speedup: BySet,
     /// Index divided by its lower bound: the mean over completed loads; null if there is no lower bound.
     pub mean_regret: OnlyAtf,
@@ -233,9 +235,12 @@ impl Speedups {
     ) -> Option<Self> {
         let (pages, sites) = of.counts(by_page, set)?;
         let mut means: Vec<(&'a str, Weighted)> = Vec::new();
+        let mut ratios: Vec<Weighted> = Vec::new();
         for (page, loads) in by_page {
             let loads: Vec<f64> = loads.iter().filter_map(|it| it.get(set)).collect();
-            means.extend(mean(&loads).map(|it| (*page, (it, (of.weight_of)(page)))));
+            let weight = (of.weight_of)(page);
+            means.extend(mean(&loads).map(|it| (*page, (it, weight))));
+            ratios.extend(geometric_mean(&loads).map(|it| (it, weight)));
         }
         let log_ratios = log_ratios(by_page, set, unit, has_chance, of);
         let drawn = match unit {
@@ -250,9 +255,9 @@ impl Speedups {
             mean_interval: bootstrap_weighted_mean(&drawn),
             geometric_mean: weighted_mean(&log_ratios.concat()).map(f64::exp),
             geometric_mean_interval: bootstrap_geometric_mean(&log_ratios),
-            median: weighted_median(&means),
-            best_page: means.iter().map(|it| it.0).max_by(f64::total_cmp),
-            worst_page: means.iter().map(|it| it.0).min_by(f64::total_cmp),
+            median: weighted_median(&ratios),
+            best_page: ratios.iter().map(|it| it.0).max_by(f64::total_cmp),
+            worst_page: ratios.iter().map(|it| it.0).min_by(f64::total_cmp),
         })
     }
 }

@@ -110,9 +110,14 @@ impl<'a> Comparisons<'a> {
             (Unit::Sites, few) => {
                 format!("{few} sites are too few for a conclusion: a test needs at least six.")
             }
+            (Unit::Loads, 1) if self.loads() > 1 => format!(
+                "The {} loads of page {page} have the same ratios, so they count as one: for a conclusion, a test needs pages of at \
+                 least six sites.",
+                self.loads()
+            ),
             (Unit::Loads, 1) => format!(
                 "This is page {page} alone: for a conclusion, a test needs pages of at least six sites, or at least six seeds \
-                 on a random network."
+                 where chance decides."
             ),
             (Unit::Loads, few) => format!(
                 "{few} loads are too few for a conclusion about page {page}: a test needs --seeds {SAMPLE_MIN} or more."
@@ -120,6 +125,11 @@ impl<'a> Comparisons<'a> {
         };
         let ends = self.settings.iter().take(NAMED_SETTINGS_MAX).filter_map(|it| self.ends(it));
         [few].into_iter().chain(self.extremes()).chain(ends).collect()
+    }
+
+    /// The most loads of a page under a scheme that completed.
+    fn loads(&self) -> usize {
+        self.study.page_summary.iter().map(|it| it.loads).max().unwrap_or_default()
     }
 
     /// How far the order alone moves the study's metric in one setting without randomness.

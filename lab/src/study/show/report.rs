@@ -12,7 +12,7 @@ use crate::study::compute::summary::{Group, Paired, group, measured};
 use crate::study::show::answer::{answer, no_interaction};
 use crate::study::show::pairs::pair_matrices;
 use crate::study::show::rows::scheme_rows;
-use crate::study::statistics::{equal, median};
+use crate::study::statistics::{geometric_mean, median};
 use crate::study::{Dimension, Plan, RunRecord, Setting, Study, StudyError, missing, same_loads};
 use crate::{Contender, Load, figure_resources};
 use ::figures::{FigureStyle, Sheet};
@@ -29,14 +29,11 @@ pub(crate) fn comparison(
     again: impl FnOnce(&[usize]) -> Result<BTreeMap<usize, Load>, StudyError>,
 ) -> Result<Comparison, StudyError> {
     let view = View::new(plan, study, style);
+    let speedups = view.speedups_over(view.baseline);
     let mut pages: Vec<(&Page, &Compared, PageComparison)> = Vec::new();
     for setting in &view.settings {
-        pages.extend(plan.pages.iter().map(|page| {
-            let name = format!("{}{}", page.name, setting.suffix);
-            let (resources, rows) = (figure_resources(page), view.rows(page, setting));
-            let compared = PageComparison::new(&name, &resources, rows, plan.metric, view.baseline);
-            (&**page, setting, compared)
-        }));
+        let pages_of = plan.pages.iter();
+        pages.extend(pages_of.map(|it| (&**it, setting, view.page(it, setting, &speedups))));
     }
     let drawn = most_telling(pages.len(), |place| {
         let rows = pages[place].2.rows.iter();
@@ -78,7 +75,7 @@ pub(crate) fn comparison(
         provenance: study.provenance.clone(),
         schemes: scheme_rows(plan, study),
         pairs: pair_matrices(plan, study),
-        figures: view.figures(),
+        figures: view.figures(&speedups),
         omitted,
         pages,
     })
@@ -141,7 +138,7 @@ struct View<'a> {
     bounds: Vec<RunRecord>,
     /// The baseline of speedups.
     baseline: &'a str,
-    /// The settings in which seeds have no effect.
+    /// The settings in which all seeds give the same load.
     certain: BTreeSet<Setting>,
     style: FigureStyle,
 }
@@ -185,10 +182,20 @@ impl<'a> View<'a> {
         runs.filter(|it| it.completed).collect()
     }
 
-    /// The page's numbers under each scheme: medians of its loads.
-    fn rows(&self, page: &Page, setting: &Compared) -> Vec<Row> {
+    /// The page's numbers under each scheme: medians of its loads. A ratio is the one of all other tables, and not that of medians.
+    fn page(&self, page: &Page, setting: &Compared, speedups: &PageSpeedups<'_>) -> PageComparison {
+        let completed = |scheme| self.completed(&page.name, scheme, setting);
         let schemes = self.plan.schemes.iter().map(Contender::name);
-        schemes.map(|it| self.row(it, &self.completed(&page.name, it, setting))).collect()
+        let rows = schemes.map(|it| self.row(it, &completed(it))).collect();
+        let (name, resources) =
+            (format!("{}{}", page.name, setting.suffix), figure_resources(page));
+        let mut compared =
+            PageComparison::new(&name, &resources, rows, self.plan.metric, self.baseline);
+        for row in &mut compared.rows {
+            let own = speedups.get(&setting.group(&page.name, &row.scheme));
+            row.speedup = own.copied().unwrap_or_default();
+        }
+        PageComparison { numbers: conditions::of_numbers(self.plan), ..compared }
     }
 
     /// The index of the load that figures show for each scheme. All have the seed of the baseline's median load, and so the
@@ -230,7 +237,7 @@ impl<'a> View<'a> {
         middle.or_else(|| places.first().copied())
     }
 
-    /// Speedups over the loads of `baseline` on the same links.
+    /// Each page's speedups over the loads of `baseline` on the same links: geometric means over its loads.
     fn speedups_over(&self, baseline: &str) -> PageSpeedups<'_> {
         let baselines = Paired::of(&self.study.runs, baseline, self.plan.metric);
         let mut speedups: BTreeMap<Group<'_>, Vec<BySet>> = BTreeMap::new();
@@ -241,7 +248,7 @@ impl<'a> View<'a> {
         for (group, speedups) in speedups {
             let mean = BySet::each(|set| {
                 let loads = speedups.iter().filter_map(|it| it.get(set));
-                self.mean_of(&equal(&loads.collect::<Vec<f64>>()))
+                geometric_mean(&loads.collect::<Vec<f64>>())
             });
             means.insert(group, mean);
         }

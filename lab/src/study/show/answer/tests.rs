@@ -201,7 +201,7 @@ fn one_page_without_chance_is_one_case() -> Result<(), StudyError> {
     assert_eq!(
         sentences[0],
         "This is page davies-meenan alone: for a conclusion, a test needs pages of at least six sites, or at least six seeds on \
-         a random network."
+         where chance decides."
     );
     assert!(
         sentences[1].starts_with(

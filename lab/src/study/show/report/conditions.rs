@@ -60,6 +60,17 @@ fn loads(plan: &Plan) -> String {
     format!("{loads} of each under each scheme ({})", seeds(&plan.seeds))
 }
 
+/// What the numbers of a page are: `medians of 40 loads under each scheme; ...`.
+pub(crate) fn of_numbers(plan: &Plan) -> String {
+    match plan.seeds.len() {
+        1 => "One load under each scheme.".to_owned(),
+        loads => format!(
+            "Medians of {loads} loads under each scheme; the middle half lies between the quartiles. A ratio is the geometric mean over \
+             pairs of these loads."
+        ),
+    }
+}
+
 /// `page davies-meenan`, `60 pages of 42 sites (@first-60)`.
 fn pages(plan: &Plan) -> String {
     if let [only] = &plan.pages[..] {

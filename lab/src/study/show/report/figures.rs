@@ -22,23 +22,22 @@ const PANELS_MAX: usize = 12;
 const SWEEP_MIN: usize = 3;
 
 impl View<'_> {
-    pub(crate) fn figures(&self) -> Vec<NamedFigure> {
+    pub(crate) fn figures(&self, speedups: &PageSpeedups<'_>) -> Vec<NamedFigure> {
         let mut figures = Vec::new();
-        let speedups = self.speedups_over(self.baseline);
         figures.extend(self.intervals());
         if self.plan.pages.len() > 1 {
-            figures.extend(self.by_buffers().iter().map(|it| self.dots(&speedups, it)));
+            figures.extend(self.by_buffers().iter().map(|it| self.dots(speedups, it)));
         }
         if self.plan.pages.len() >= DISTRIBUTION_MIN {
             let buffers = self.by_buffers();
-            figures.extend(buffers.iter().filter_map(|it| self.distribution(&speedups, it[0])));
+            figures.extend(buffers.iter().filter_map(|it| self.distribution(speedups, it[0])));
         }
         for dimension in &self.varied {
             let axes = dimension.axes.iter();
             figures.extend(axes.flat_map(|it| self.sweeps(dimension, *it)));
         }
         if self.settings.len() > 1 {
-            figures.push(self.heat_map(&speedups));
+            figures.push(self.heat_map(speedups));
         }
         figures.extend(self.interleaving());
         figures
@@ -300,10 +299,13 @@ impl View<'_> {
     fn heat_map(&self, speedups: &PageSpeedups<'_>) -> NamedFigure {
         let mut rows = Vec::new();
         for scheme in self.names() {
-            let settings = self.settings.iter();
-            let ratios: Vec<Option<f64>> =
-                settings.map(|it| self.mean_speedup(speedups, scheme, it)).collect();
             let is_bound = scheme == LOWER_BOUND;
+            let ratios =
+                self.settings.iter().map(|setting| match self.summary_of(scheme, setting) {
+                    None if is_bound => self.mean_speedup(speedups, scheme, setting),
+                    row => self.leading_mean(row?).0,
+                });
+            let ratios: Vec<Option<f64>> = ratios.collect();
             if !is_bound || ratios.iter().any(Option::is_some) {
                 let label = scheme.to_owned();
                 rows.push(HeatRow { label, ratios, is_bound, ..HeatRow::default() });

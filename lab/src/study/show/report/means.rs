@@ -9,16 +9,8 @@ use figures::Standing;
 use qlog_tools::metrics::Set;
 
 impl View<'_> {
-    /// The report's main mean of ratios: geometric, or arithmetic if the paper's study is repeated.
-    pub(crate) fn mean_of(&self, ratios: &[Weighted]) -> Option<f64> {
-        if self.plan.repeats_the_paper() {
-            return weighted_mean(ratios);
-        }
-        let logarithms = ratios.iter().map(|(ratio, weight)| (ratio.ln(), *weight));
-        weighted_mean(&logarithms.collect::<Vec<_>>()).map(f64::exp)
-    }
-
-    /// The same for a scheme in a setting, above the fold, with its interval.
+    /// The report's main mean of the ratios of a scheme in a setting, above the fold: geometric, or arithmetic if the paper's study is
+    /// repeated; and its interval.
     pub(crate) fn leading_mean(&self, row: &SummaryRow) -> (Option<f64>, Option<Interval>) {
         if self.plan.repeats_the_paper() {
             (row.mean_speedup.atf, row.mean_speedup_interval.atf)
@@ -32,7 +24,7 @@ impl View<'_> {
         if self.plan.repeats_the_paper() { "mean" } else { "geometric mean" }
     }
 
-    /// The mean of the pages' speedups above the fold, with the study's weights.
+    /// The same mean of the pages' `speedups`, for what is no row of the summary.
     pub(crate) fn mean_speedup(
         &self,
         speedups: &PageSpeedups<'_>,
@@ -43,7 +35,12 @@ impl View<'_> {
             let speedup = speedups.get(&setting.group(&page.name, scheme))?.atf?;
             Some((speedup, self.weight_of(&page.name)))
         });
-        self.mean_of(&values.collect::<Vec<Weighted>>())
+        let values: Vec<Weighted> = values.collect();
+        if self.plan.repeats_the_paper() {
+            return weighted_mean(&values);
+        }
+        let logarithms = values.into_iter().map(|(ratio, weight)| (ratio.ln(), weight));
+        weighted_mean(&logarithms.collect::<Vec<_>>()).map(f64::exp)
     }
 
     pub(crate) fn summary_of(&self, scheme: &str, setting: &Compared) -> Option<&SummaryRow> {
@@ -53,7 +50,7 @@ impl View<'_> {
 
     /// Whether speedups are exact: for a single page without randomness.
     pub(crate) fn is_exact(&self) -> bool {
-        self.plan.pages.len() == 1 && self.plan.is_exact()
+        self.plan.pages.len() == 1 && !self.plan.has_chance()
     }
 
     fn weight_of(&self, page: &str) -> f64 {
