@@ -27,7 +27,10 @@ def plain(values: pd.Series[Any]) -> list[object]:
 # `regret_atf` is a quotient of two columns, which only the program's CSV file has.
 @pytest.mark.parametrize(
     ("table", "file", "only_there"),
-    [("loads", "runs", {"regret_atf"}), ("pages", "pages", set()), ("summary", "summary", set()), ("comparisons", "comparisons", set())],
+    [
+        ("loads", "runs", {"regret_atf"}),
+        *((it, it, set()) for it in ("pages", "summary", "comparisons", "pairs", "interactions")),
+    ],
 )
 def test_tables_are_those_of_the_programs_csv_files(
     study: utmost.Study, stack_folder: Path, table: str, file: str, only_there: set[str]
@@ -105,6 +108,45 @@ def test_comparisons_have_the_programs_tests_over_sites(program: str) -> None:
     assert table.winner_atf.isna().all() or (table.holm_p_atf < 0.05).any()
 
 
+def test_pairs_are_each_two_schemes_and_interactions_each_two_settings(program: str) -> None:
+    pages = ["davies-meenan", "case-study-1", "case-study-2", "agency-index", "gentelella-index", "web-cnn-small"]
+    buffers = [0, 1_000_000]
+    schemes = ["rr", "dfifo"]
+    study = utmost.compare(pages, paper=True, schemes=schemes, baseline="fifo", send_buffer=buffers, program=program)
+    names = list(zip(study.pairs.baseline, study.pairs.scheme, study.pairs.send_buffer_bytes, strict=True))
+    assert names == [
+        ("fifo", "rr", 0),
+        ("fifo", "dfifo", 0),
+        ("fifo", "rr", 1_000_000),
+        ("fifo", "dfifo", 1_000_000),
+        ("rr", "dfifo", 0),
+        ("rr", "dfifo", 1_000_000),
+    ]
+    # Each page has a site of its own.
+    loads = study.loads.pivot_table(index="page", columns=["scheme", "send_buffer_bytes"], values="byte_index_atf_ms")
+    ratios = {it: np.log(loads["fifo"][it] / loads["dfifo"][it]) for it in buffers}
+    pair = study.pairs.query("baseline == 'rr' and send_buffer_bytes == 0").iloc[0]
+    mean = np.exp(np.log(loads["rr"][0] / loads["dfifo"][0]).mean())
+    assert pair.geometric_mean_ratio_atf == pytest.approx(mean)
+
+    table = study.interactions.set_index("scheme")
+    assert list(table.index) == ["rr", "dfifo"]
+    settings = table[["dimension", "send_buffer_bytes", "other_send_buffer_bytes", "sites_atf"]]
+    assert settings.values.tolist() == [["send_buffer_bytes", 0, 1_000_000, 6]] * 2
+    assert table.ratio_of_ratios_atf["dfifo"] == pytest.approx(np.exp((ratios[0] - ratios[1_000_000]).mean()))
+    low, high = table.loc["dfifo", ["ratio_of_ratios_atf_low", "ratio_of_ratios_atf_high"]]
+    assert low < table.ratio_of_ratios_atf["dfifo"] < high
+    assert table.holm_p_atf.min() >= 2 * 2 / 2**6, "two tests of six sites"
+    assert table.differs_atf.tolist() == [False, False]
+
+
+def test_one_setting_has_no_interactions_but_their_columns(ideal_folder: Path) -> None:
+    study = utmost.read_study(ideal_folder)
+    assert len(study.interactions) == 0
+    assert {"dimension", "network", "other_network", "differs_atf"} <= set(study.interactions.columns)
+    assert list(study.pairs.scheme) == ["fifo"]
+
+
 def test_a_study_of_an_earlier_build_has_no_comparisons(ideal_folder: Path, tmp_path: Path) -> None:
     document = json.loads((ideal_folder / "study.json").read_text())
     del document["comparisons"]
@@ -123,6 +165,8 @@ def test_without_a_folder_a_study_is_the_same(program: str, ideal_folder: Path) 
         "summary",
         "pages",
         "comparisons",
+        "pairs",
+        "interactions",
         "rank_correlations",
     ]
     for name, table in kept.tables.items():

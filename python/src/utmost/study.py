@@ -20,6 +20,8 @@ _LISTS = {
     "summary": "summary",
     "pages": "page_summary",
     "comparisons": "comparisons",
+    "pairs": "pairs",
+    "interactions": "interactions",
     "rank_correlations": "rank_correlations",
 }
 """By table: the key of its list in `study.json`."""
@@ -80,6 +82,16 @@ class Study(Loads):
         return self.tables["comparisons"]
 
     @property
+    def pairs(self) -> pd.DataFrame:
+        """One row a setting and two schemes: the same tests of `scheme` against `baseline`, here any other scheme."""
+        return self.tables["pairs"]
+
+    @property
+    def interactions(self) -> pd.DataFrame:
+        """One row a scheme and two settings that differ in one dimension: whether its ratio differs between them."""
+        return self.tables["interactions"]
+
+    @property
     def rank_correlations(self) -> pd.DataFrame:
         """One row a setting and published column."""
         return self.tables["rank_correlations"]
@@ -110,8 +122,8 @@ def study_of(document: Any, place: str) -> Study:  # noqa: ANN401 # a document o
         check_format(document["format"], FORMAT, place)
         conditions: dict[str, Any] = document["provenance"]
         tables = run_tables(document["runs"], conditions, place)
-        # Studies of earlier builds have no comparisons.
-        document = {"comparisons": [], **document}
+        # One scheme has no pairs, one setting has no interactions, and earlier builds wrote none of the three.
+        document = {"comparisons": [], "pairs": [], "interactions": [], **document}
         facts = {it["page"]: it for it in document.get("pages", [])}
         for name, key in _LISTS.items():
             rows = [flatten(it) for it in document[key]]

@@ -17,6 +17,9 @@ _DTYPES = {"integer": ("int64", "Int64"), "number": ("float64", "float64"), "boo
 _PREFIXES = ("mean_", "median_", "")
 """Before the names of metrics."""
 
+_NESTED = {"tail": "", "setting": "", "other_setting": "other_"}
+"""By key of a nested value: the prefix of its columns, where it is not the key."""
+
 
 def frame(name: str, rows: list[dict[str, Any]], conditions: Record) -> pd.DataFrame:
     """Make the table `name` of flat `rows`. Its `attrs` have the table's name and the study's conditions."""
@@ -59,8 +62,7 @@ def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 # 
         for resources, inner in value.items():
             yield from _flat_set(key, resources, inner)
     elif isinstance(value, Mapping):
-        # The names within `tail` say what they are.
-        prefix = "" if key == "tail" else f"{key}_"
+        prefix = _NESTED.get(key, f"{key}_")
         yield from ((f"{prefix}{name}", inner) for name, inner in value.items())
     elif not isinstance(value, list):
         yield key, value
