@@ -77,7 +77,7 @@ mod tests {
     fn run(seed: u64, completions: &[f64]) -> RunRecord {
         let times = |(id, complete_ms): (usize, &f64)| ResourceTimes {
             id,
-            url: String::new(),
+            url: "".into(),
             requested_ms: 0.0,
             first_byte_ms: None,
             complete_ms: Some(*complete_ms),

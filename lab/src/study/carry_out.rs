@@ -7,5 +7,6 @@ pub(crate) mod loading;
 pub mod manifest;
 pub(crate) mod pushes;
 pub(crate) mod run;
+pub(crate) mod texts;
 
 pub use pushes::Pushes;

@@ -35,7 +35,7 @@ pub(super) fn show(run: &RunRecord, timeline: &Timeline, outcome: &Outcome) -> R
     let used: Vec<usize> =
         outcome.pushed.iter().filter(|(_, used)| *used).map(|(resource, _)| *resource).collect();
     let bytes = PushedBytes::of(timeline, |url| {
-        run.resources.iter().any(|it| it.url == url && used.contains(&it.id))
+        run.resources.iter().any(|it| *it.url == *url && used.contains(&it.id))
     });
     output::line(&format!(
         "* pushed: {} resources, {} of them used; {} bytes used, {} bytes wasted; {} promises rejected",

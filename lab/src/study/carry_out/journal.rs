@@ -2,11 +2,12 @@
 
 use crate::Load;
 use crate::study::carry_out::run::RunRecord;
+use crate::study::carry_out::texts::Texts;
 use crate::study::plan::Cell;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
 pub(crate) const FILE: &str = "runs.jsonl";
@@ -53,7 +54,7 @@ impl Journal {
             TryLockError::WouldBlock => io::Error::other(BUSY),
             TryLockError::Error(error) => error,
         })?;
-        let (entries, whole_bytes) = entries(&std::fs::read(&path)?)?;
+        let (entries, whole_bytes) = entries(BufReader::new(File::open(&path)?))?;
         file.set_len(whole_bytes)?;
         Ok((Self { file, lines_a_sync, unsynced: 0 }, entries))
     }
@@ -93,28 +94,35 @@ pub(crate) fn check(entries: &[Entry], cells: &[Cell<'_>]) -> io::Result<()> {
 }
 
 pub(crate) fn read(folder: &Path) -> io::Result<Vec<Entry>> {
-    Ok(entries(&std::fs::read(folder.join(FILE))?)?.0)
+    Ok(entries(BufReader::new(File::open(folder.join(FILE))?))?.0)
 }
 
-/// The entries, and their length in bytes: text after the last line feed is not an entry.
-fn entries(bytes: &[u8]) -> io::Result<(Vec<Entry>, u64)> {
-    let whole = bytes.iter().rposition(|it| *it == b'\n').map_or(0, |it| it + 1);
-    let lines = bytes[..whole].split(|it| *it == b'\n').filter(|it| !it.is_empty());
-    let parsed = lines.enumerate().map(|(place, line)| {
-        serde_json::from_slice(line).map_err(|error| {
-            invalid(format!("line {}: {error}; remove that line to repeat its load", place + 1))
-        })
-    });
-    let entries: Vec<Entry> = parsed.collect::<Result<_, _>>()?;
-    let mut places = BTreeSet::new();
-    for (line, entry) in (1..).zip(&entries) {
+/// The entries, and their length in bytes: text after the last line feed is not an entry. A large journal does not fit in memory
+/// beside them, so it is read line by line.
+fn entries(mut journal: impl BufRead) -> io::Result<(Vec<Entry>, u64)> {
+    let (texts, mut places, mut entries) = (Texts::default(), BTreeSet::new(), Vec::new());
+    let (mut whole_bytes, mut line) = (0, Vec::new());
+    for number in 1.. {
+        line.clear();
+        let bytes = journal.read_until(b'\n', &mut line)?;
+        if line.pop() != Some(b'\n') {
+            break;
+        }
+        whole_bytes += bytes as u64;
+        if line.is_empty() {
+            continue;
+        }
+        let entry: Entry = serde_json::from_slice(&line).map_err(|error| {
+            invalid(format!("line {number}: {error}; remove that line to repeat its load"))
+        })?;
         if !places.insert(entry.place) {
             return Err(invalid(format!(
-                "line {line}: a load that is also in an earlier line; remove the line"
+                "line {number}: a load that is also in an earlier line; remove the line"
             )));
         }
+        entries.push(Entry { run: texts.shared_by(entry.run), ..entry });
     }
-    Ok((entries, whole as u64))
+    Ok((entries, whole_bytes))
 }
 
 fn invalid(cause: String) -> io::Error {

@@ -3,6 +3,7 @@
 use crate::browsing::FilmFrame;
 use crate::network::Network;
 use crate::study::carry_out::journal::{Entry, Format};
+use crate::study::carry_out::texts::Texts;
 use crate::study::plan::Cell;
 use crate::study::plan::dimension::SEND_BUFFER;
 use crate::study::plan::engine::{Clock, Loaded, Loads, Task};
@@ -27,6 +28,7 @@ pub(crate) struct Loader<'a> {
     engine: Box<dyn Loads + 'a>,
     /// Lower bounds by page and [`Setting::pace`].
     bounds: BTreeMap<(&'a str, Setting), f64>,
+    texts: Texts,
     pool: rayon::ThreadPool,
 }
 
@@ -46,7 +48,8 @@ impl<'a> Loader<'a> {
         // There is only one browser, with one port.
         let jobs = if plan.engine.has_browser() { 1 } else { plan.jobs.max(1) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
-        Ok(Self { plan, engine: plan.engine.open(plan)?, bounds, pool })
+        let (engine, texts) = (plan.engine.open(plan)?, Texts::default());
+        Ok(Self { plan, engine, bounds, texts, pool })
     }
 
     /// Carries out `cells` and calls `done` after each, from any thread. The first failure ends it.
@@ -120,6 +123,7 @@ impl<'a> Loader<'a> {
 
     fn run(&self, cell: &Cell<'_>) -> Result<Entry, StudyError> {
         let (run, load) = self.measured(cell)?;
+        let run = self.texts.shared_by(run);
         let load = Some(load).filter(|_| self.keeps(cell));
         Ok(Entry { format: Format::default(), place: cell.place, run, load })
     }

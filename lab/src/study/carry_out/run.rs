@@ -10,6 +10,7 @@ use qlog_tools::tail::Tail;
 use qlog_tools::timeline::{Delivery, Timeline, Transfer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -79,8 +80,8 @@ pub struct OnlyAtf {
 pub struct ResourceTimes {
     /// Its ID in the page.
     pub id: usize,
-    /// Its URL.
-    pub url: String,
+    /// Its URL. The loads of a study share it.
+    pub url: Arc<str>,
     /// When it was asked for.
     pub requested_ms: f64,
     /// When the first byte of its body could be read.
@@ -158,7 +159,7 @@ fn resource_times(page: &Page, timeline: &Timeline, deliveries: &[Delivery]) -> 
         page.resources.iter().map(|it| (page.url(it.id), it.id)).collect();
     let start_us = timeline.start_us().unwrap_or(0);
     let all = timeline.transfers.iter().zip(deliveries);
-    let mut rows: Vec<ResourceTimes> = Vec::new();
+    let mut rows: Vec<ResourceTimes> = Vec::with_capacity(deliveries.len());
     for (transfer, delivery) in all {
         if let Some(&id) = ids.get(&transfer.url) {
             rows.push(times(id, transfer, delivery, start_us));
@@ -172,7 +173,7 @@ fn times(id: usize, transfer: &Transfer, delivery: &Delivery, start_us: u64) -> 
     let first_byte_us = delivery.readable_at_us(transfer.body_offset);
     ResourceTimes {
         id,
-        url: transfer.url.clone(),
+        url: Arc::from(&*transfer.url),
         requested_ms: ms_since(start_us, transfer.requested_us),
         first_byte_ms: first_byte_us.map(|it| ms_since(start_us, it)),
         complete_ms: delivery.complete_us.map(|it| ms_since(start_us, it)),

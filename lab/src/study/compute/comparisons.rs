@@ -11,6 +11,7 @@ use crate::study::statistics::signed_ranks::{Method, SignedRanks, holm};
 use crate::study::statistics::{Interval, Weighted, hodges_lehmann, mean, weighted_mean};
 use crate::study::{Pages, RunRecord, Setting, by_site, varied};
 use qlog_tools::metrics::{BySet, Metric, Set};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,7 +116,7 @@ pub(crate) fn rows_over<'a>(
     let unit = Unit::of(runs, pages);
     let mut groups = grouped(runs, |it| (&it.scheme, &it.setting));
     groups.retain(|it| is_compared(it[0]));
-    let rows = groups.iter().map(|group| {
+    let rows = groups.par_iter().map(|group| {
         let setting = group[0].setting.told(&varied);
         ComparisonRow { setting, ..row(group, unit, &baselines, pages) }
     });

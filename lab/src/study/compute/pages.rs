@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Facts that a summary needs besides loads.
 pub struct Pages<'a> {
     /// The site of a page.
-    pub site_of: Box<dyn Fn(&'a str) -> &'a str + 'a>,
+    pub site_of: Box<dyn Fn(&'a str) -> &'a str + Sync + 'a>,
     /// The weight of a page. A page with weight 0 counts only in `unfinished`.
-    pub weight_of: Box<dyn Fn(&'a str) -> f64 + 'a>,
+    pub weight_of: Box<dyn Fn(&'a str) -> f64 + Sync + 'a>,
     /// The settings in which all seeds give the same load.
     pub certain: BTreeSet<Setting>,
     /// The schemes that are duplicates under two names, each with its representative.
@@ -20,8 +20,8 @@ pub struct Pages<'a> {
 impl<'a> Pages<'a> {
     /// Pages with randomness in every setting, under schemes that all differ.
     pub fn new(
-        site_of: impl Fn(&'a str) -> &'a str + 'a,
-        weight_of: impl Fn(&'a str) -> f64 + 'a,
+        site_of: impl Fn(&'a str) -> &'a str + Sync + 'a,
+        weight_of: impl Fn(&'a str) -> f64 + Sync + 'a,
     ) -> Self {
         let (site_of, weight_of) = (Box::new(site_of), Box::new(weight_of));
         Self { site_of, weight_of, certain: BTreeSet::new(), twins: BTreeMap::new() }

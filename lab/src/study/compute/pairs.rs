@@ -18,8 +18,8 @@ impl Study {
             !self.twins.contains_key(*it) && !failed.iter().any(|failed| failed == it)
         });
         schemes.sort_by_key(|it| *it != plan.baseline);
+        let pages = Pages::of(plan, self.weights.as_ref(), &self.twins);
         let rows = schemes.par_iter().enumerate().flat_map_iter(|(place, first)| {
-            let pages = Pages::of(plan, self.weights.as_ref(), &self.twins);
             let later = &schemes[place + 1..];
             rows_over(&self.runs, plan.metric, first, &pages, |it| later.contains(&&*it.scheme))
         });

@@ -7,6 +7,7 @@ use crate::study::statistics::{
 };
 use crate::study::{BASELINE, OnlyAtf, Pages, Pushes, RunRecord, Setting, Unit, varied};
 use qlog_tools::metrics::{BySet, METRICS, Measured, Metric, Set};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,7 +139,7 @@ pub(crate) fn grouped<'a, K: Ord + Clone>(
 pub fn summarise<'a>(
     runs: &'a [RunRecord],
     metric: &'static Metric,
-    site_of: impl Fn(&'a str) -> &'a str + 'a,
+    site_of: impl Fn(&'a str) -> &'a str + Sync + 'a,
 ) -> Vec<SummaryRow> {
     summarise_weighted(runs, metric, BASELINE, &Pages::new(site_of, |_| 1.0))
 }
@@ -154,7 +155,7 @@ pub fn summarise_weighted<'a>(
     let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, |it| (&it.scheme, &it.setting));
     let unit = Unit::of(runs, pages);
-    let rows = groups.iter().map(|group| SummaryRow {
+    let rows = groups.par_iter().map(|group| SummaryRow {
         setting: group[0].setting.told(&varied),
         ..row(group, unit, &baselines, pages)
     });

@@ -20,6 +20,7 @@ use ::report::comparison::comparison_report;
 use corpus::facts::NUMBERS;
 use qlog_tools::csv_cell::inert;
 use qlog_tools::metrics::{BySet, METRICS, Measured, Set};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde_json::json;
 use std::io::Write as _;
 use std::path::Path;
@@ -94,19 +95,22 @@ impl Columns {
 /// Pixels for each unit of a figure.
 pub const PNG_SCALE: f32 = 2.0;
 
-/// Writes figures as `NAME.svg` and `NAME.png`. Without a font on the machine, it writes no PNG files and returns the reason.
+/// Writes figures as `NAME.svg` and `NAME.png`, several at a time. Without a font on the machine, it writes no PNG files and returns
+/// the reason.
 pub fn write_figures(
     folder: &Path,
-    figures: impl IntoIterator<Item = (String, impl AsRef<str>)>,
+    figures: impl IntoIterator<Item = (String, impl AsRef<str> + Send)>,
 ) -> Result<Option<PngError>, StudyError> {
     let rasterizer = Rasterizer::new();
-    for (name, svg) in figures {
+    let figures: Vec<_> = figures.into_iter().collect();
+    figures.into_par_iter().try_for_each(|(name, svg)| -> Result<(), StudyError> {
         let svg = svg.as_ref();
         write_file(&folder.join(format!("{name}.svg")), svg)?;
         if let Ok(rasterizer) = &rasterizer {
             write_file(&folder.join(format!("{name}.png")), rasterizer.png(svg, PNG_SCALE)?)?;
         }
-    }
+        Ok(())
+    })?;
     Ok(rasterizer.err())
 }
 

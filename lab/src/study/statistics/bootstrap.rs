@@ -5,9 +5,10 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use statrs::statistics::{Data, OrderStatistics};
 use std::ops::AddAssign;
+use std::sync::OnceLock;
 
 /// The number of resamples in a bootstrap, and their seed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Draws {
     count: usize,
     seed: u64,
@@ -15,6 +16,11 @@ struct Draws {
 
 /// Enough resamples that another seed hardly moves an end; docs/studies-statistics.md states by how much.
 const DRAWS: Draws = Draws { count: 20_000, seed: 1 };
+
+/// By the number of clusters: the clusters that [`DRAWS`] draws. All bootstraps of a study of that many sites draw the same ones, so
+/// they are drawn once: 20 kB for each cluster. Larger samples draw their own.
+static DRAWN: [OnceLock<Vec<u8>>; DRAWN_MAX + 1] = [const { OnceLock::new() }; DRAWN_MAX + 1];
+const DRAWN_MAX: usize = 100;
 
 /// A 95 % interval of the mean of all ratios (of pages), by a studentised bootstrap over clusters (sites), because the pages of a
 /// site are similar (Davison and Hinkley, Bootstrap Methods and their Application, 1997, sections 3.8 and 5.2.1). On data with a
@@ -124,28 +130,48 @@ impl Sample {
         scaled: impl Fn(Estimate) -> Option<Estimate>,
     ) -> Option<Interval> {
         let count = self.clusters.len();
-        let mut totals = Moments::default();
-        self.clusters.iter().for_each(|it| totals += *it);
-        let own = scaled(Estimate::of(self.mean, totals, count))?;
+        let own = scaled(self.estimate(0..count))?;
         if own.error <= 0.0 {
             return Some([0.0; 2]);
         }
-        let mut random = ChaCha8Rng::seed_from_u64(draws.seed);
+        let deviation = |drawn: Estimate| {
+            let drawn = scaled(drawn)?;
+            Some((drawn.value - own.value) / drawn.error.max(LEAST_ERROR * own.error))
+        };
         let mut deviations = Vec::with_capacity(draws.count);
-        for _ in 0..draws.count {
-            let mut totals = Moments::default();
-            for _ in 0..count {
-                totals += self.clusters[place(&mut random, count)];
+        match DRAWN.get(count).filter(|_| draws == DRAWS) {
+            Some(drawn) => {
+                let drawn = drawn.get_or_init(|| {
+                    places(draws, count).filter_map(|it| u8::try_from(it).ok()).collect()
+                });
+                let resamples = drawn.chunks_exact(count);
+                let resamples = resamples.map(|it| it.iter().map(|it| usize::from(*it)));
+                deviations.extend(resamples.filter_map(|it| deviation(self.estimate(it))));
             }
-            if let Some(drawn) = scaled(Estimate::of(self.mean, totals, count)) {
-                let error = drawn.error.max(LEAST_ERROR * own.error);
-                deviations.push((drawn.value - own.value) / error);
+            None => {
+                let mut places = places(draws, count);
+                let resamples =
+                    (0..draws.count).map(|_| self.estimate(places.by_ref().take(count)));
+                deviations.extend(resamples.filter_map(deviation));
             }
         }
         let mut deviations = Data::new(deviations);
         let unit = own.error * (count as f64 / (count as f64 - 1.0)).sqrt();
         Some([0.975, 0.025].map(|it| -deviations.quantile(it) * unit))
     }
+
+    /// The estimate of the clusters at these places.
+    fn estimate(&self, places: impl Iterator<Item = usize>) -> Estimate {
+        let mut totals = Moments::default();
+        places.for_each(|it| totals += self.clusters[it]);
+        Estimate::of(self.mean, totals, self.clusters.len())
+    }
+}
+
+/// The indices below `count` that a bootstrap draws, one resample of `count` after another.
+fn places(draws: Draws, count: usize) -> impl Iterator<Item = usize> {
+    let mut random = ChaCha8Rng::seed_from_u64(draws.seed);
+    std::iter::repeat_with(move || place(&mut random, count)).take(draws.count * count)
 }
 
 /// One or more clusters, reduced to the sums that a mean and its standard error need.

@@ -143,7 +143,7 @@ fn ahead(page: &Page, row: &LoadedOrder<'_>, hero: &ResourceTimes) -> String {
     for frame in &timeline.frames {
         let at_ms = frame.time_us.saturating_sub(start_us) as f64 / 1000.0;
         let is_meanwhile = at_ms >= hero.requested_ms && Some(at_ms) <= hero.complete_ms;
-        if let Some(url) = urls.get(&frame.stream).filter(|it| is_meanwhile && **it != hero.url) {
+        if let Some(url) = urls.get(&frame.stream).filter(|it| is_meanwhile && **it != &*hero.url) {
             *ahead.entry(url).or_default() += frame.bytes;
         }
     }

@@ -71,15 +71,15 @@ pub(crate) fn interactions<'a>(
     for (place, one) in measured.iter().enumerate() {
         for other in measured[place + 1..].iter().filter(|it| it.scheme == one.scheme) {
             let [dimension] = differing(&varied, one.setting, other.setting)[..] else { continue };
-            let ratios = divided(&one.speedups, &other.speedups);
-            let clusters = Set::ALL.map(|set| log_ratios(&ratios, set, Unit::Sites, true, pages));
-            let settings = [one, other].map(|it| it.setting.told(&varied));
-            tests.push((one.scheme, dimension.column, settings, clusters));
+            tests.push((one, other, dimension.column));
         }
     }
-    let rows = tests.into_par_iter().map(|(scheme, dimension, settings, clusters)| {
-        let [all, atf] = clusters.map(|it| Outcome::of(&it));
-        row([scheme, baseline], dimension, settings, BySet { all, atf })
+    let rows = tests.into_par_iter().map(|(one, other, dimension)| {
+        let ratios = divided(&one.speedups, &other.speedups);
+        let outcomes =
+            BySet::each(|set| Outcome::of(&log_ratios(&ratios, set, Unit::Sites, true, pages)));
+        let settings = [one, other].map(|it| it.setting.told(&varied));
+        row([one.scheme, baseline], dimension, settings, outcomes)
     });
     let mut rows: Vec<(InteractionRow, BySet<Outcome>)> = rows.collect();
     judge(&mut rows);
