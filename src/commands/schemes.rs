@@ -93,11 +93,13 @@ mod tests {
         assert_eq!(
             named.collect::<Vec<_>>(),
             [
+                "dfifo: @quicker",
                 "firefox: @quicker",
                 "p+: @quicker",
                 "s+: @quicker",
                 "bucket: @quicker",
                 "bucket-html: @quicker",
+                "zeroweight: @quicker",
                 "rfc9218: @quiche, @h2o, @nghttp3, @quicgo",
                 "weighted-incremental: ALPHA, RHO",
                 "mixed: PERCENT",

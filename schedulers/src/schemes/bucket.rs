@@ -9,7 +9,7 @@
 
 use super::PAPER;
 use super::halves::{Arrivals, by_word_alone};
-use super::parallel_plus::QUICKER;
+use super::quicker::{self, QUICKER};
 use crate::{
     Args, Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, SchemeError, StreamId,
     Tree,
@@ -88,11 +88,8 @@ fn variant(
     figure: fn(&Resource) -> u8,
     quicker: fn(&Resource) -> u8,
 ) -> Result<Halves, SchemeError> {
-    match args.variant.as_deref() {
-        None if args.parameters.is_empty() => Ok(by_word_alone(figure, put)),
-        Some("quicker") if args.parameters.is_empty() => Ok(by_word_alone(quicker, put)),
-        _ => args.refuse("takes no parameters; its variant is `quicker`"),
-    }
+    let byte = if quicker::is_asked(args)? { quicker } else { figure };
+    Ok(by_word_alone(byte, put))
 }
 
 fn put(tree: &mut Tree, stream: StreamId, byte: u8, arrivals: &mut Arrivals) {

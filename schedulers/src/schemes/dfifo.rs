@@ -1,21 +1,24 @@
 //! `dfifo`: dynamic first in, first out. Sends whole responses, but a higher class interrupts (Chrome before HTTP/3).
 //!
 //! Source: the paper, Table 1; the classes are its implementation's. There a finished response could
-//! pull later ones of its class up into a higher class; here the class always decides. Order: `hhhccffiiiIIIss`.
+//! pull later ones of its class up into a higher class (variant `quicker`); here the class always decides. Order:
+//! `hhhccffiiiIIIss`.
 
 use super::PAPER;
 use super::halves::in_line;
+use super::quicker::{self, QUICKER};
 use crate::{Kind, Language, Place, Rank, Resource, Scheme, StreamId};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
+        parameters: QUICKER,
         placeholders: 5,
         signals: Language::Tree,
         ..Scheme::new(
             "dfifo",
             "Dynamic first in, first out: whole responses, a higher class interrupts (Chrome)",
             PAPER,
-            |_, _| Ok(in_line(place)),
+            |args, _| Ok(if quicker::is_asked(args)? { quicker::dfifo() } else { in_line(place) }),
         )
     }
 }

@@ -15,6 +15,7 @@
 //! Order: `hchschfsiIfiIiI`.
 
 use super::halves::depend;
+use super::quicker::{self, QUICKER};
 use super::{PAPER, nth_name};
 use crate::scheme::obey;
 use crate::{
@@ -25,18 +26,16 @@ use std::sync::Arc;
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
-        parameters: "@quicker: the mapping of the paper's implementation",
+        parameters: QUICKER,
         placeholders: 6,
         signals: Language::Tree,
         group_name: Arc::new(group_name),
         ..Scheme::new("firefox", "A tree of six weighted groups (Firefox)", PAPER, |args, _| {
-            let takes = "takes no parameters; its variant is `quicker`";
-            match args.variant.as_deref() {
-                _ if !args.parameters.is_empty() => args.refuse(takes),
-                None => Ok(Halves::new(Firefox::PAPER, Firefox::PAPER)),
-                Some("quicker") => Ok(Halves::new(Firefox::QUICKER, Firefox::QUICKER)),
-                Some(_) => args.refuse(takes),
-            }
+            Ok(if quicker::is_asked(args)? {
+                Halves::new(Firefox::QUICKER, Firefox::QUICKER)
+            } else {
+                Halves::new(Firefox::PAPER, Firefox::PAPER)
+            })
         })
     }
 }

@@ -18,6 +18,7 @@ mod kway;
 mod lifo;
 mod mixed;
 mod parallel_plus;
+mod quicker;
 mod random;
 mod rfc9218;
 mod rr;

@@ -8,6 +8,7 @@
 
 use super::dependencies::Obeying;
 use super::halves::{Arrivals, Tells, depend};
+use super::quicker::{self, LATE_PACKETS, QUICKER};
 use super::{WIJNANTS, nth_name};
 use crate::{
     Args, ClientHalf, Element, Halves, Kind, Language, Place, Rank, Resource, Scheme, SchemeError,
@@ -149,9 +150,6 @@ impl ServerHalf for Plus {
     }
 }
 
-/// The text that may follow the names of `p+` and `s+`.
-pub(super) const QUICKER: &str = "@quicker: the mapping of the paper's implementation";
-
 /// When the second group's weight is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Restore {
@@ -162,9 +160,6 @@ pub(super) enum Restore {
     /// from the group's next turn on.
     Late,
 }
-
-/// Packets after the last one of the highest group until the paper's implementation removed it from its tree.
-const LATE_PACKETS: u32 = 50;
 
 /// The responses of the highest group: while there are any, the second group's weight is 1.
 #[derive(Default)]
@@ -179,13 +174,7 @@ struct Foreground {
 
 impl Foreground {
     fn of(args: &Args) -> Result<Self, SchemeError> {
-        let takes = "takes no parameters; its variant is `quicker`";
-        let restore = match args.variant.as_deref() {
-            _ if !args.parameters.is_empty() => return args.refuse(takes),
-            None => Restore::AtOnce,
-            Some("quicker") => Restore::Late,
-            Some(_) => return args.refuse(takes),
-        };
+        let restore = if quicker::is_asked(args)? { Restore::Late } else { Restore::AtOnce };
         Ok(Self { restore, ..Self::default() })
     }
     fn opened(&mut self, tree: &mut Tree, stream: StreamId) {

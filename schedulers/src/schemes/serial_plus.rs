@@ -6,7 +6,8 @@
 //! MEDIUM's weight half a second late; here both follow the description. A client signals as in `p+`, with one line of
 //! requests in HIGH and one in MEDIUM. Order: `ccssfhiIfhiIhiI`.
 
-use super::parallel_plus::{Groups, HIGH, LOW, QUICKER, Restore, SECOND, halves};
+use super::parallel_plus::{Groups, HIGH, LOW, Restore, SECOND, halves};
+use super::quicker::QUICKER;
 use super::{WIJNANTS, firefox, nth_name};
 use crate::{Element, Kind, Language, Place, Rank, Resource, Scheme};
 use std::sync::Arc;

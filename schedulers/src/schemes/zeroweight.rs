@@ -2,30 +2,35 @@
 //!
 //! Source: the paper, section 3.3 and Figure 10. Weight 255 goes first, one after another by lowest stream ID;
 //! 254 to 1 share by weight; 0 goes last, one after another. In the paper's implementation, a packet of weight
-//! 0 stopped the others' clock for good; here it continues. As there, the three classes share one clock: of two
+//! 0 stopped the others' clock for good (variant `quicker`); here it continues. As there, the three classes share one clock: of two
 //! responses that wait while the document is sent, the earlier one is ahead. Order: `hhhccsfsIfIIiii`.
 
 use super::PAPER;
 use super::halves::{ByWord, by_word};
+use super::quicker::{self, QUICKER};
 use crate::{Element, Kind, Language, Place, Rank, Resource, Scheme, StreamId, Tree};
 
 pub(super) fn scheme() -> Scheme {
     Scheme {
+        parameters: QUICKER,
         signals: Language::Tree,
         ..Scheme::new(
             "zeroweight",
             "Weights 0 to 255: 255 first in sequence, 254 to 1 share, 0 last in sequence",
             PAPER,
-            |_, _| Ok(by_word(weight, ZeroWeight)),
+            |args, _| {
+                let quicker = quicker::is_asked(args)?;
+                Ok(if quicker { quicker::zeroweight() } else { by_word(weight, ZeroWeight) })
+            },
         )
     }
 }
 
-const FIRST: u16 = 255;
+pub(super) const FIRST: u16 = 255;
 
 struct ZeroWeight;
 
-fn weight(resource: &Resource) -> u16 {
+pub(super) fn weight(resource: &Resource) -> u16 {
     match resource.kind {
         _ if resource.main => FIRST,
         Kind::Html | Kind::Css => 254,
