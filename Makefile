@@ -11,7 +11,7 @@ demo_page := case-study-1
 # Programs for the C library of 2018 (glibc 2.28), which Zig's linker has.
 release_target := $(shell uname -m)-unknown-linux-gnu
 
-.PHONY: build test check demo interop bench bench-peers bench-pages bench-article results notebook artifact release release-test advisories bootstrap help
+.PHONY: build test check demo interop bench bench-peers bench-pages bench-article bench-tcp results notebook artifact release release-test advisories bootstrap help
 
 build: bootstrap ## builds the programs, optimized: target/release/utmost, utmost-serve and utmost-workshop
 	cargo build --locked --release --workspace --bin utmost --bin utmost-serve --bin utmost-workshop
@@ -49,6 +49,9 @@ bench-pages: build ## how long a page takes in Chromium from our server and othe
 
 bench-article: build ## Meenan's before and after over the system's TCP, in Chromium, 20 minutes; writes results/measured/notsent-lowat-tcp.md
 	UTMOST_RELEASE="$(abspath $(target))/release" benches/pages/article --write
+
+bench-tcp: build ## what three sources measured over TCP, over the system's TCP, 15 minutes; writes results/measured/over-tcp.md
+	UTMOST_RELEASE="$(abspath $(target))/release" benches/pages/sources --write
 
 results: bootstrap ## reproduces published tables and figures, and writes results/
 	cargo build --locked --workspace --bin utmost-workshop

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import textwrap
 from statistics import mean, median
 
 from bench.servers import machine
@@ -138,7 +139,8 @@ def document(rows):
 
 
 def section(heading, about, table):
-    return f"## {heading}\n\n{about}\n\n{report.markdown(table)}\n"
+    about = textwrap.fill(about, 140, break_long_words=False, break_on_hyphens=False)
+    return f"## {heading}\n\n{about}\n\n{report.markdown([[str(it) for it in row] for row in table])}\n"
 
 
 def holds(value, expected, room):
