@@ -4,6 +4,7 @@
 mod arrows;
 mod circles;
 mod imports;
+mod lock_files;
 
 use circles::circles;
 use imports::{Imports, imports, imports_in};
@@ -69,6 +70,22 @@ fn a_crate_that_stands_apart_does_without_what_others_need() {
 
 fn manifest(file: &Path) -> toml::Table {
     fs::read_to_string(file).expect("a manifest").parse().expect("TOML")
+}
+
+#[test]
+fn lock_files_outside_the_workspace_have_what_its_crates_need() {
+    let needs = lock_files::needs(&workspace(), &manifest);
+    let root = manifest(&workspace().join("Cargo.toml"));
+    let folders = &root["workspace"]["exclude"];
+    let folders = folders.as_array().expect("folders").iter().filter_map(toml::Value::as_str);
+    let locked: Vec<&str> =
+        folders.filter(|it| workspace().join(it).join("Cargo.lock").is_file()).collect();
+    assert_eq!(locked.len(), 6, "{locked:?}");
+    let lacking = locked.into_iter().flat_map(|folder| {
+        let lacking = lock_files::lacking(&workspace(), folder, &manifest, &needs);
+        lacking.into_iter().map(|it| it + "; run `cargo metadata` in that folder")
+    });
+    assert_eq!(lacking.collect::<Vec<_>>(), Vec::<String>::new());
 }
 
 #[test]
