@@ -92,7 +92,7 @@ fn main() -> ExitCode {
     let first = std::env::args_os().nth(1).unwrap_or_default();
     terminal::run("utmost", || match IN_WORKSHOP.iter().find(|name| first == **name) {
         Some(name) => Err(Failure::BadInput(format!("{name}: use `utmost-workshop {name}`"))),
-        None => terminal::arguments().and_then(run),
+        None => ::serve::arguments().and_then(run),
     })
 }
 

@@ -10,7 +10,7 @@ use lab::{Contender, DeliveryOrder};
 use schedulers::{Catalogue, SCHEMES, Scheme, SchemeError, paper_schemes};
 pub(crate) use serve::values::*;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 pub(crate) use terminal::{at_least_one, cores};
 use url::Url;
@@ -257,18 +257,6 @@ impl Figures {
             FigureStyle::Paper(_) => FigureStyle::Paper(self.figure_width.unwrap_or_default()),
         }
     }
-}
-
-/// Rejects a file that cannot be written, before any computation. `flag` names the file.
-pub(crate) fn writable(file: &Path, flag: &str) -> Result<(), Failure> {
-    let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if file.is_dir() || !folder.is_dir() {
-        let file = file.display();
-        return Err(Failure::BadInput(format!(
-            "{flag} {file}: cannot be written there; name a file in a folder that exists"
-        )));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

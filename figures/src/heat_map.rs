@@ -2,8 +2,9 @@
 
 use super::sheet::{Drawing, Sheet};
 use super::standing::{Standing, caption};
-use super::svg::{Area, MARGIN, SMALL, Style, Svg, name_lines, star};
+use super::svg::{Area, MARGIN, SMALL, Style, Svg, star};
 use super::table::{Table, row};
+use super::text_lines::name_lines;
 use crate::number_texts::{or_dash, ratio_number, ratio_text};
 use qlog_tools::saturating_cast::{to_u64, to_usize};
 use qlog_tools::short_texts::shorten;

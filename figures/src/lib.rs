@@ -31,6 +31,7 @@ mod standing;
 pub mod svg;
 pub mod sweep;
 pub mod table;
+mod text_lines;
 pub mod tree;
 
 pub use byte_index_curve::{Curve, Curves};

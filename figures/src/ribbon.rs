@@ -1,6 +1,8 @@
 //! Ribbons: which stream got each packet, with runs below each other (the paper's Figure 8).
 
-use qlog_tools::saturating_cast::to_usize;
+mod layout;
+
+use layout::{Layout, TITLE_HEIGHT, row_top};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -8,7 +10,7 @@ use super::axis::{Across, Axis};
 use super::blocks::{Block, are_columns, blocks_of};
 use super::paint::Paints;
 use super::sheet::{Drawing, Sheet};
-use super::svg::{Area, INK, MARGIN, Style, Svg, add_box, d, wrapped};
+use super::svg::{Area, INK, MARGIN, Style, Svg, add_box, d};
 use super::{REGRET, Table, legend};
 use crate::number_texts::{bytes_text, milliseconds_or_dash, milliseconds_text, or_dash};
 use crate::palette::looks;
@@ -56,24 +58,12 @@ pub struct Mark {
     pub at_ms: f64,
 }
 
-const TITLE_HEIGHT: f64 = 40.0;
-const ROW_PITCH: f64 = 32.0;
 const BLOCK_HEIGHT: f64 = 21.0;
 const ATF_BAR_HEIGHT: f64 = 3.0;
 const AXIS_HEIGHT: f64 = 46.0;
-/// On a screen, and in print, where headings of notes take several lines.
-const NOTE_WIDTHS: [f64; 2] = [84.0, 54.0];
-/// The most notes in a figure for one column of a paper; the ribbons need the room of further ones.
-const NOTES_IN_COLUMN: usize = 2;
-const COLUMN_MAX: f64 = 400.0;
-/// The width of a letter of a run's name on a screen, and in print.
-const LETTERS: [f64; 2] = [7.2, 6.3];
 const NOTE_LINE: f64 = 12.0;
-const NOTE_LETTER: f64 = 6.4;
 /// The width and height of a mark's letter.
 const MARK: [f64; 2] = [9.0, 11.0];
-/// The most characters of a run's name on a screen, and in print.
-const LABEL_CHARACTERS: [usize; 2] = [26, 14];
 /// Narrower blocks are drawn without a line between them.
 const SEPARATE_FROM: f64 = 2.5;
 
@@ -316,47 +306,6 @@ fn draw_axis(svg: &mut Svg, layout: &Layout) {
             svg.text(layout.note_x(place), y, style, words);
         }
     }
-}
-
-struct Layout {
-    across: Across,
-    axis_top: f64,
-    note_width: f64,
-    /// In lines.
-    note_titles: Vec<Vec<String>>,
-    label_characters: usize,
-}
-
-impl Layout {
-    fn new(figure: &Ribbons<'_>, sheet: &Sheet, end: f64) -> Self {
-        let longest =
-            figure.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or_default();
-        let note_width = sheet.either(NOTE_WIDTHS[0], NOTE_WIDTHS[1]);
-        let letters = sheet.either(usize::MAX, to_usize(note_width / NOTE_LETTER));
-        let most = if sheet.width() < COLUMN_MAX { NOTES_IN_COLUMN } else { usize::MAX };
-        let titles = figure.note_titles.iter().take(most);
-        let note_titles: Vec<Vec<String>> = titles.map(|it| wrapped(it, letters)).collect();
-        let notes = note_titles.len() as f64 * note_width;
-        let label_characters = sheet.either(LABEL_CHARACTERS[0], LABEL_CHARACTERS[1]);
-        let letter = sheet.either(LETTERS[0], LETTERS[1]);
-        let left = MARGIN + 12.0 + longest.clamp(6, label_characters) as f64 * letter;
-        let right = sheet.width() - MARGIN - notes - if notes > 0.0 { 0.0 } else { 6.0 };
-        Self {
-            note_width,
-            note_titles,
-            label_characters,
-            across: Across::new(figure.axis, left, right, end),
-            axis_top: TITLE_HEIGHT + 6.0 + figure.rows.len() as f64 * ROW_PITCH,
-        }
-    }
-
-    fn note_x(&self, place: usize) -> f64 {
-        self.across.right + (place + 1) as f64 * self.note_width
-    }
-}
-
-fn row_top(place: usize) -> f64 {
-    TITLE_HEIGHT + 6.0 + place as f64 * ROW_PITCH
 }
 
 /// Merges adjacent blocks of one resource.

@@ -249,6 +249,7 @@ impl Config {
         }
         let idle = config.take_idle_directives();
         warnings.extend(idle.into_iter().map(|it| (places.in_site("signals"), it.to_owned())));
+        warnings.sort_by_key(|it| it.0);
         let warning = |(line, cause)| format!("{}: line {line}: {cause}", path.display());
         config.warnings = warnings.into_iter().map(warning).collect();
         Some(config)

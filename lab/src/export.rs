@@ -12,7 +12,7 @@ mod policy;
 pub use advice::{Advice, Document, Line, NamedBy, Nothing};
 pub use policy::of_policy;
 
-use advice::{matched, paths_of};
+use advice::{Sendable, matched, paths_of};
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -69,7 +69,7 @@ impl Server {
 
     /// The variables of the templates. Each row has its keys: host and path, or paths alone unless all hosts are named.
     fn view(&self, advice: &Advice) -> Value {
-        let (said, left_out) = advice.sendable();
+        let Sendable { said, in_html, left_out } = advice.sendable();
         let keys = |host: &str, paths: &[String]| -> Vec<String> {
             paths.iter().map(|path| said.key(host, path)).collect()
         };
@@ -80,12 +80,16 @@ impl Server {
         let lines = said.lines.iter().map(|line| {
             let (host, path, priority) = (&line.host, &line.path, line.priority.to_string());
             json!({
-                "host": host, "is_at_other_host": line.is_at_other_host, "path": path, "priority": priority, "group": [host, &priority],
+                "host": host, "path": path, "priority": priority, "group": [host, &priority],
                 "matched": [matched(path)], "key": said.key(host, path), "key_bytes": said.key(host, path).len(),
                 "matched_keys": keys(host, &all_matched(path)),
-                "kind": line.resource.kind.name(), "is_preload": line.resource.preload, "run": line.script_attribute(),
-                "is_raised": line.is_raised(), "named_by": line.named_by.words(),
             })
+        });
+        let in_html = in_html.iter().filter_map(|line| {
+            Some(json!({
+                "url": line.html_url()?, "kind": line.resource.kind.name(), "is_preload": line.resource.preload,
+                "run": line.script_attribute(), "is_raised": line.is_raised(), "named_by": line.named_by.words(),
+            }))
         });
         let documents = said.documents.iter().map(|document| {
             let (host, path) = (&document.host, &document.path);
@@ -99,7 +103,7 @@ impl Server {
         json!({
             "name": self.name, "found": advice.found, "left_out": left_out, "is_empty": said.is_empty(), "nothing": nothing.words(),
             "names_hosts": said.names_hosts(), "moves_most": said.moves_most(),
-            "lines": lines.collect::<Vec<_>>(), "documents": documents.collect::<Vec<_>>(),
+            "lines": lines.collect::<Vec<_>>(), "documents": documents.collect::<Vec<_>>(), "in_html": in_html.collect::<Vec<_>>(),
         })
     }
 }

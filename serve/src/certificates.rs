@@ -15,7 +15,7 @@ pub(crate) fn of_flags(
     faults: &mut Faults,
 ) -> Option<Identity> {
     if certificates.len() != keys.len() {
-        faults.0.push(Failure::BadInput(format!(
+        faults.add(Failure::BadInput(format!(
             "--cert, --key: {} certificates and {} keys; each certificate needs its key, in the same order",
             certificates.len(),
             keys.len()

@@ -209,10 +209,11 @@ fn check(arguments: &Arguments) -> Result<(), Failure> {
     let options = loaded.map(|(renewal, _)| renewal.options);
     let count = options.and_then(|it| faults.kept(shards(arguments.shards, &it)));
     faults.kept(arguments.listening.check(count.unwrap_or(1)));
-    for fault in &faults.0 {
-        println!("{}", printable(&fault.to_string()));
+    let mistakes = faults.in_order();
+    for mistake in &mistakes {
+        println!("{}", printable(&mistake.to_string()));
     }
-    match faults.0.len() {
+    match mistakes.len() {
         0 => println!("no mistakes: the server can start"),
         1 => return Err(Failure::bad_input("1 mistake: the server does not start")),
         count => {
@@ -276,7 +277,7 @@ fn load(
     let of_certificates = certificates::warnings(&certificates, &hosts, now());
     let of_secrets = secrets.filter_map(|it| open_to_others(it));
     // If the server does not start, it only prints why.
-    if arguments.check || faults.0.is_empty() {
+    if arguments.check || faults.is_empty() {
         for warning in of_secrets.chain(of_certificates) {
             eprintln!("warning: {warning}");
         }

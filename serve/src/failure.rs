@@ -72,19 +72,47 @@ impl Failure {
     }
 }
 
+/// A mistake in a program's input.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// The line of the configuration, from 1; `None`: it is not in the configuration.
+    pub(crate) line: Option<usize>,
+    pub(crate) failure: Failure,
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self { line: None, failure }
+    }
+}
+
 /// The mistakes in a program's input. The first becomes the failure; a check prints all.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(pub(crate) Vec<Failure>);
+pub(crate) struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Returns the value, or records the failure.
-    pub(crate) fn kept<T>(&mut self, read: Result<T, Failure>) -> Option<T> {
-        read.map_err(|it| self.0.push(it)).ok()
+    pub(crate) fn add(&mut self, fault: impl Into<Fault>) {
+        self.0.push(fault.into());
+    }
+
+    /// Returns the value, or records the mistake.
+    pub(crate) fn kept<T>(&mut self, read: Result<T, impl Into<Fault>>) -> Option<T> {
+        read.map_err(|it| self.add(it)).ok()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them: those of the configuration in the order of its lines, then the others as they were found.
+    pub(crate) fn in_order(mut self) -> Vec<Failure> {
+        self.0.sort_by_key(|it| it.line.unwrap_or(usize::MAX));
+        self.0.into_iter().map(|it| it.failure).collect()
     }
 
     /// The result, unless there is a mistake.
     pub(crate) fn or<T>(self, made: Option<T>) -> Result<T, Failure> {
-        match (self.0.into_iter().next(), made) {
+        match (self.in_order().into_iter().next(), made) {
             (None, Some(made)) => Ok(made),
             (Some(failure), _) => Err(failure),
             (None, None) => Err(Failure::bad_input("nothing to serve")),

@@ -58,7 +58,12 @@ pub fn arranged(command: Command) -> Command {
         .before_help(first_example(examples))
         .before_long_help(examples.to_owned())
         .after_help(rest.to_owned());
-    command.help_template(TEMPLATE).disable_help_flag(true).arg(help).mut_args(shortened)
+    command
+        .help_template(TEMPLATE)
+        .disable_help_flag(true)
+        .arg(help)
+        .mut_args(shortened)
+        .mut_args(numbered)
 }
 
 /// The first example, with its continuation lines.
@@ -88,6 +93,12 @@ fn shortened(option: Arg) -> Arg {
     let Some(help) = option.get_help().map(ToString::to_string) else { return option };
     let whole = option.get_long_help().map_or_else(|| help.clone(), ToString::to_string);
     option.help(first_sentence(&help).to_owned()).long_help(whole)
+}
+
+/// An option whose value may begin with `-`, so that its parser says which numbers there may be.
+fn numbered(option: Arg) -> Arg {
+    let has_value = option.get_action().takes_values() && !option.is_positional();
+    if has_value { option.allow_negative_numbers(true) } else { option }
 }
 
 /// A text up to the end of its first sentence, without the full stop.

@@ -5,14 +5,17 @@
 
 mod certificates;
 mod command;
+mod command_line;
 mod explore;
 mod failure;
 mod help;
 mod listening;
 mod metrics_page;
+mod output_paths;
 pub mod values;
 mod watch;
 
 pub use command::{Arguments, run};
+pub use command_line::{arguments, whole_number};
 pub use failure::{Failure, printable};
 pub use help::arranged;

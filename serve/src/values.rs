@@ -1,6 +1,7 @@
 //! Parsers for the flag values that commands share.
 
 use crate::failure::Failure;
+pub use crate::output_paths::{directory, writable};
 use ::corpus::Page;
 use ::corpus::import::{ImportError, import};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -80,13 +81,6 @@ pub fn page(argument: &str) -> Result<Page, Failure> {
 pub fn pages(argument: &str) -> Result<Vec<Page>, Failure> {
     let names = ::corpus::sets::spelled_out(&[argument.to_owned()]).map_err(Failure::bad_input)?;
     names.iter().map(|it| page(it)).collect()
-}
-
-/// Creates an output directory, so that errors appear before any work is done. Errors name `flag`.
-pub fn directory(path: &Path, flag: &str) -> Result<(), Failure> {
-    std::fs::create_dir_all(path).map_err(|error| {
-        Failure::BadInput(format!("{}: {error}; {flag} takes a directory", path.display()))
-    })
 }
 
 /// The values that a flag takes: name, help text, value.

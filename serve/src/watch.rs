@@ -60,6 +60,9 @@ impl Watch {
     }
 
     fn log(&self, path: &Path) -> Result<(Arc<dyn Observer>, Writing), Failure> {
+        if path != Path::new("-") {
+            values::writable(path, "--access-log")?;
+        }
         let started = AccessLog::start(path, self.access_log_format, |line| eprintln!("{line}"));
         let (log, writing) = started.map_err(|error| {
             Failure::BadInput(format!("--access-log: {}: {error}", path.display()))

@@ -1,6 +1,6 @@
 //! `utmost-serve`: the program behind `utmost serve`. It contains nothing of the lab.
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::Parser;
 use std::process::ExitCode;
 use tikv_jemallocator::Jemalloc;
 
@@ -18,9 +18,7 @@ struct Program {
 }
 
 fn main() -> ExitCode {
-    let matches = serve::arranged(Program::command()).get_matches();
-    let program = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    match serve::run(&program.arguments) {
+    match serve::arguments().and_then(|program: Program| serve::run(&program.arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("utmost: {}", serve::printable(&failure.to_string()));

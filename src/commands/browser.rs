@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
         value_parser = values::choice(values::SIGNALS))]
     signals: Vec<SignalUse>,
     /// Load each page N times under each scheme. Confidence intervals need at least six
-    #[arg(long, visible_alias = "loads", value_name = "N", default_value = "6", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, visible_alias = "loads", value_name = "N", default_value = "6", value_parser = ::serve::whole_number(1..=1000))]
     seeds: u64,
     #[command(flatten)]
     which: Which,

@@ -163,7 +163,7 @@ struct Asked {
     ///
     /// Seeds count up from --first-seed. All schemes meet the same link under the same seed. Nothing is random only on engine ideal without
     /// jitter: a transport skips packet numbers at random. In real time, and with --paper, the default is 1.
-    #[arg(long, visible_alias = "loads", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000), help_heading = STATISTICS)]
+    #[arg(long, visible_alias = "loads", value_name = "N", value_parser = ::serve::whole_number(1..=100_000), help_heading = STATISTICS)]
     seeds: Option<u64>,
     /// Add seeds until each interval of a ratio is at most this wide, such as 5
     ///
@@ -172,7 +172,7 @@ struct Asked {
     #[arg(long, value_name = "PERCENT", value_parser = width, conflicts_with = "policy", help_heading = STATISTICS, hide_short_help = true)]
     width: Option<f64>,
     /// The first seed. Other seeds repeat a study with other random numbers
-    #[arg(long, value_name = "N", default_value = "0", value_parser = clap::value_parser!(u64).range(..1 << 48), help_heading = STATISTICS, hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = ::serve::whole_number(0..=(1 << 48) - 1), help_heading = STATISTICS, hide_short_help = true)]
     first_seed: u64,
     /// Carry out only part I of N of the study, for one of N machines. `utmost merge` joins the parts
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, requires = "out", help_heading = OUTPUT, hide_short_help = true)]

@@ -352,6 +352,7 @@ fn can_be_written(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         values::directory(folder, "--out")?;
     }
+    arguments.compare.can_be_written()?;
     arguments.policy.iter().try_for_each(|it| values::writable(it, "--policy"))
 }
 

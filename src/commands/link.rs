@@ -66,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn create(path: &Path) -> Result<Box<dyn Write + Send>, Failure> {
+    values::writable(path, "--log")?;
     let file = File::create(path).map_err(|error| Failure::of_file(path, error))?;
     Ok(Box::new(BufWriter::new(file)))
 }

@@ -27,6 +27,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    values::directory(&arguments.out, "--out")?;
     let merged = merge(&arguments.folders, &arguments.out, &output::provenance(), values::cores());
     let (plan, mut study) = merged.map_err(compare::failure)?;
     let style = arguments.figures.style();

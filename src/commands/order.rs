@@ -54,6 +54,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let schemes = values::schemes("--scheme", &names, &catalogue)?;
     values::note_unused(&catalogue, "--scheme", schemes.iter().map(|it| &*it.name));
     let scenario = Scenario::read(&arguments.scenario).map_err(Failure::bad_input)?;
+    let folders = [(&arguments.figures, "--figures"), (&arguments.qlog, "--qlog")];
+    let mut folders = folders.into_iter().filter_map(|(it, flag)| Some((it.as_deref()?, flag)));
+    folders.try_for_each(|(folder, flag)| values::directory(folder, flag))?;
     let orders: Vec<(String, Vec<Run>)> =
         schemes.iter().map(|it| (it.name.clone(), schedule(&scenario, it))).collect();
     values::none_failed(&schemes)?;
@@ -89,7 +92,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn send(scenario: &Scenario, schemes: &[Scheme], folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    values::directory(folder, "--qlog")?;
     let sent = schemes.iter().map(|it| over_quic(scenario, it, folder));
     sent.map(|it| it.map_err(Failure::bad_input)).collect()
 }
@@ -122,7 +124,6 @@ fn draw(
     folder: &Path,
     panels: usize,
 ) -> Result<(), Failure> {
-    values::directory(folder, "--figures")?;
     traces.iter().try_for_each(|(scheme, moments)| {
         let svg = figure(scenario, scheme, moments, panels).svg();
         figure_files::write_all(folder, [(format!("{}-tree", file_name(&scheme.name)), svg)])

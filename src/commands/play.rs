@@ -120,6 +120,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scratch = tempfile::tempdir().map_err(Failure::elsewhere)?;
     let logs = arguments.qlog.clone().unwrap_or_else(|| scratch.path().to_owned());
     values::directory(&logs, "--qlog")?;
+    arguments.bodies.iter().try_for_each(|it| values::directory(it, "--bodies"))?;
+    arguments.session.iter().try_for_each(|it| values::writable(it, "--session"))?;
     let client = Options {
         http: arguments.http,
         scheme: scheme.clone(),

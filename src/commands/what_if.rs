@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     own: values::OwnSchemes,
     /// Loads in each order; with losses, each seed loses other packets
-    #[arg(long, visible_alias = "loads", value_name = "N", default_value = "3", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, visible_alias = "loads", value_name = "N", default_value = "3", value_parser = ::serve::whole_number(1..=1000))]
     seeds: u64,
     /// Loads at a time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = values::at_least_one)]
@@ -54,6 +54,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.page_out.iter().try_for_each(|it| values::writable(it, "--page-out"))?;
     let traces = traces(arguments.files.named(), arguments.files.vantage)?;
     let set = arguments.set.atf_set()?;
     let is_seen = set.as_ref().map(|set| |url: &str| set.contains(url));

@@ -1,11 +1,11 @@
-//! Tables, JSON, notes and progress.
+//! Tables, JSON and notes.
 
 use crate::limits::TABLE_ROWS_MAX;
+pub use crate::progress::{progress, reading};
 pub use crate::provenance::provenance;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 pub use indicatif::ProgressBar;
-use indicatif::{ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
 use serve::Failure;
@@ -103,23 +103,6 @@ pub fn table(
         }
     }
     table
-}
-
-/// A progress bar on stderr for `length` steps, only on a terminal.
-pub fn progress(length: usize, what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(length as u64), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_message(what);
-    bar
-}
-
-/// The number of bytes read so far, on stderr.
-pub fn reading() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("reading logs: {bytes} {spinner}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    bar
 }
 
 /// A rounded number, or a dash.

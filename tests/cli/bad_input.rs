@@ -391,26 +391,6 @@ fn a_server_that_is_not_there_is_reported_at_once() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("file");
-    fs::write(&file, "").expect("a file");
-    for arguments in [
-        &["serve", "--page", "davies-meenan", "--qlog", "FILE"][..],
-        &["play", "davies-meenan", "--qlog", "FILE"],
-        &["compare", "--paper", "davies-meenan", "--out", "FILE"],
-    ] {
-        assert_file_refused(arguments, &file, ": File exists");
-        let below = file.join("below");
-        let arguments: Vec<&str> = arguments
-            .iter()
-            .map(|it| if *it == "FILE" { below.to_str().expect("UTF-8") } else { it })
-            .collect();
-        assert_refused(&arguments, 2, &format!("{}: Not a directory", below.display()));
-    }
-}
-
-#[test]
 fn a_page_that_is_not_valid_fails_its_check() {
     let (_folder, page) = damaged("page.json", PAGE, "\"id\":2", "\"id\":7");
     let output = utmost(&["corpus", "check", page.to_str().expect("UTF-8"), "davies-meenan"])

@@ -102,7 +102,7 @@ fn a_file_that_is_not_a_page_is_not_replaced() {
     assert_refused(
         folder.path(),
         &["graph", "davies-meenan", "-o", "none/graph.json"],
-        "none/graph.json: there is no folder none; create it first",
+        "none/graph.json: there is no folder none; create it, or name another file with -o",
     );
     assert_eq!(fs::read_to_string(folder.path().join("home.har")).expect("there"), recording);
 }
@@ -113,7 +113,7 @@ fn numbers_that_are_none_are_refused() {
     assert_refused(
         folder.path(),
         &["generate", "-o", "page.json", "--seed", "many"],
-        "invalid value 'many' for '--seed <SEED>': use a whole number (see --help)",
+        "invalid value 'many' for '--seed <SEED>': use a whole number from 0 on (see --help)",
     );
 }
 

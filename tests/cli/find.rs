@@ -8,9 +8,9 @@ use std::fs;
 use std::path::Path;
 
 /// A page whose hero image the document names after a large picture: an order that knows what matters gains.
-const PAGE: &str = "davies-meenan";
+pub(crate) const PAGE: &str = "davies-meenan";
 
-fn answer(arguments: &[&str]) -> Value {
+pub(crate) fn answer(arguments: &[&str]) -> Value {
     let text = stdout_of(&[&["find"], arguments, &["--json"]].concat());
     let document: Value = serde_json::from_str(&text).expect("one JSON document and nothing else");
     assert_valid("find.json", &document);
@@ -18,13 +18,13 @@ fn answer(arguments: &[&str]) -> Value {
 }
 
 #[track_caller]
-fn refused(arguments: &[&str], expected: &str) {
+pub(crate) fn refused(arguments: &[&str], expected: &str) {
     let output = utmost(&[&["find"], arguments].concat()).output().expect("the program runs");
     let line = only_line(&output, 2);
     assert!(line.contains(expected), "{line}");
 }
 
-fn har(folder: &Path) -> String {
+pub(crate) fn har(folder: &Path) -> String {
     let entry = |ms: &str, url: &str, mime: &str, size: i64| {
         json!({"startedDateTime": format!("2020-01-01T00:00:00.{ms}Z"), "time": 50.0,
             "request": {"method": "GET", "url": url},
@@ -233,20 +233,6 @@ fn a_document_in_a_folder_is_found_for_any_host_and_its_logo_is_not_put_off() {
 }
 
 #[test]
-#[cfg(feature = "record")]
-fn a_folder_without_a_page_and_a_url_without_a_browser_are_refused_with_what_to_do() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().to_str().expect("UTF-8");
-    refused(&[path], "holds no index.html; name the folder of a site");
-    refused(&[PAGE, "--http3"], "no URL is named");
-    let mut find = utmost(&["find", "https://127.0.0.1:9/"]);
-    let output = find.env("PATH", path).env_remove("UTMOST_CHROMIUM").output().expect("it runs");
-    let line = only_line(&output, 3);
-    assert!(line.contains("install the package chromium"), "{line}");
-    assert!(line.contains("save a HAR file of the page in any browser"), "{line}");
-}
-
-#[test]
 fn the_answer_is_a_sentence_a_line_a_network_and_what_to_paste_in_80_columns() {
     let shown = stdout_of(&["find", PAGE, "--networks", "3g,cable"]);
     let sentence = "Give 1 response of davies-meenan another priority: on cable, it is 1.";
@@ -409,73 +395,6 @@ fn a_network_that_loses_packets_is_searched_without_the_losses() {
 }
 
 #[test]
-fn priorities_of_single_resources_come_as_a_policy_that_the_server_takes_and_another_server_gets() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let policy = folder.path().join("policy.toml");
-    let policy = policy.to_str().expect("UTF-8");
-    let out = folder.path().join("answer");
-    let out = out.to_str().expect("UTF-8");
-    let document = answer(&[PAGE, "--networks", "3g", "--policy", policy, "--out", out]);
-    let report = fs::read_to_string(folder.path().join("answer/report.html")).expect("a report");
-    for part in ["largest image ", "davies-meenan: send ", "hero.jpg with u="] {
-        assert!(report.contains(part), "{part}");
-    }
-    let found = &document["by_resource"][0];
-    assert_eq!((&found["page"], &found["is_better"]), (&json!(PAGE), &json!(true)));
-    let hero = found["resources"].as_array().expect("resources").iter();
-    let hero: Vec<&Value> =
-        hero.filter(|it| it["url"].as_str().expect("a URL").ends_with("/hero.jpg")).collect();
-    assert!(hero[0]["urgency"].as_u64() < Some(3), "images have urgency 3: {found}");
-    let share = found["networks"][0]["percent_of_oracle"].as_f64().expect("the oracle gains");
-    assert!(share > 80.0, "{found}");
-
-    let text = fs::read_to_string(policy).expect("a policy");
-    assert!(text.starts_with("# Give 1 response of davies-meenan another priority: "), "{text}");
-    for line in ["\nsignals = \"override\"  # ", "\nurgency = 0  # ", "\nincremental = true  # "] {
-        assert!(text.contains(line), "{line}: {text}");
-    }
-    let exported = stdout_of(&["find", "--from", policy, "--export", "nginx"]);
-    assert!(exported.starts_with("# For nginx, by utmost."), "{exported}");
-    assert!(exported.contains("\"/hero.jpg\" \"u="), "{exported}");
-    // A bundled page has no host of a site, so the export holds under any, or under the one that is named.
-    let [paths, hosts] = ["map $uri ", "map $host$uri "];
-    assert!(exported.contains(paths) && !exported.contains("davies-meenan.test"), "{exported}");
-    let host = ["--host", "www.shop.example"];
-    let exported =
-        stdout_of(&[&["find", "--from", policy, "--export", "nginx"], &host[..]].concat());
-    assert!(exported.contains(hosts), "{exported}");
-    assert!(exported.contains("\"www.shop.example/hero.jpg\" \"u="), "{exported}");
-    refused(&[&[PAGE], &host[..]].concat(), "add --policy or --export");
-}
-
-#[test]
-fn the_policy_of_a_recording_is_served_as_it_is_written() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let har = har(folder.path());
-    let policy = folder.path().join("policy.toml");
-    let policy = policy.to_str().expect("UTF-8");
-    let find = ["find", &har, "--networks", "3g", "--most-loads", "9", "--policy", policy];
-    let served = format!("\npolicy: {policy}; serve it by: utmost serve --config {policy}\n");
-    assert!(stdout_of(&find).contains(&served), "{served}");
-    let text = fs::read_to_string(policy).expect("a policy");
-    assert!(
-        text.contains("\n# FILL IN: the address of the server that makes your site, "),
-        "{text}"
-    );
-    assert!(text.contains("\nupstream = \"http://127.0.0.1:8080\"\n"), "{text}");
-    assert!(!text.contains("page = "), "the page of a recording is not bundled: {text}");
-    let server = Serving::start(&["--config", policy]);
-    assert_eq!(server.stop().0, Some(0));
-
-    let site = folder.path().to_str().expect("UTF-8");
-    stdout_of(&[&find[..], &["--site", site]].concat());
-    let text = fs::read_to_string(policy).expect("a policy");
-    assert!(text.contains("\nroot = \".\"\n") && !text.contains("FILL IN"), "{text}");
-    let server = Serving::start(&["--config", policy]);
-    assert_eq!(server.stop().0, Some(0));
-}
-
-#[test]
 fn hints_are_judged_beside_the_present_order_and_go_into_the_policy() {
     let folder = tempfile::tempdir().expect("a folder");
     let policy = folder.path().join("policy.toml");
@@ -492,61 +411,6 @@ fn hints_are_judged_beside_the_present_order_and_go_into_the_policy() {
     assert!(text.contains("# agency-index on 3g: with "), "{text}");
     let server = Serving::start(&["--config", policy]);
     assert_eq!(server.stop().0, Some(0));
-}
-
-#[test]
-fn bad_input_is_refused_with_its_remedy() {
-    refused(
-        &[PAGE, "--export", "iis"],
-        "no server `iis` has an export; use one of nginx, caddy, h2o,",
-    );
-    refused(&["--from", "policy.toml"], "--export <SERVER>");
-    refused(&["--from", "absent.toml", "--export", "h2o"], "absent.toml");
-    refused(
-        &[PAGE, "--policy", "absent/policy.toml"],
-        "--policy absent/policy.toml: cannot be written there;",
-    );
-    refused(&["gentelela"], "no bundled page is named \"gentelela\", but gentelella-");
-    refused(&["@first-20"], "no set of bundled pages has this name; use one of all, first-60, web");
-    refused(&[PAGE, PAGE], "davies-meenan: a second page named `davies-meenan`; name each once");
-    refused(
-        &["missing.har"],
-        "missing.har: there is no such file; name a recording such as a HAR file, ",
-    );
-    refused(
-        &[PAGE, "--policy", "policy.toml", "--site", "absent"],
-        "name the folder of your site, or a URL such as http://127.0.0.1:8080",
-    );
-    refused(&[PAGE, "--networks", "5g"], "no network named `5g`; there are paper, ");
-    refused(&[PAGE, "--width", "2"], "a share from 0.001 to 1 is needed, for example 0.05");
-    refused(&[PAGE, "--most-loads", "6"], "6 is not in 9..=10000");
-    refused(&[], "required arguments were not provided: <INPUT>...");
-    refused(&[PAGE, "--measure"], "--measure: `davies-meenan` is not an https URL: ");
-    refused(&[PAGE, PAGE, "--all-pages"], "--all-pages takes one site: a folder, ");
-    refused(&["absent.xml", "--all-pages"], "absent.xml: ");
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        fs::write(&path, text).expect("written");
-        path.to_str().expect("UTF-8").to_owned()
-    };
-    let har = file("empty.har", "{\"log\": {}}");
-    refused(&[&har], "empty.har: is not a HAR file: missing field `entries`");
-    let other = file("other.json", "{\"a\": 1}");
-    refused(&[&other], "as a recording, ");
-    let mut same = Vec::new();
-    for below in ["a", "b"] {
-        fs::create_dir(folder.path().join(below)).expect("a folder");
-        same.push(file(
-            &format!("{below}/mine.json"),
-            corpus::bundled_text(PAGE).expect("bundled"),
-        ));
-    }
-    let remedy =
-        format!("a second page named `{PAGE}`; {} has the same name: name one of them,", same[0]);
-    refused(&[&same[0], &same[1]], &remedy);
-    let taken = file("taken", "");
-    refused(&[PAGE, "--out", &taken], "--out takes a directory");
 }
 
 #[test]

@@ -416,6 +416,50 @@ fn a_part_still_has_the_urls_of_its_streams() {
     assert_eq!(output.stdout, std::fs::read(&part).expect("written"));
 }
 
+#[test]
+fn a_part_with_nothing_in_it_is_refused() {
+    let client = text_of(&data("qlog").join("client.sqlog"));
+    let folder = tempfile::tempdir().expect("a directory");
+    let part = text_of(&folder.path().join("part.sqlog"));
+    let refused = |flags: &[&str]| {
+        let arguments = [&["convert", &client, "-o", &part][..], flags].concat();
+        let (code, _, told) = ran(&arguments);
+        assert_eq!(code, Some(2), "{told}");
+        told
+    };
+    let absent = "--stream 999: not a stream that the log has; `utmost qlog streams` lists them\n";
+    assert!(refused(&["--stream", "999"]).ends_with(absent));
+    let told = refused(&["--stream", "0", "--time", "100s.."]);
+    assert!(told.contains("--time: no event is in it; the log's are from "), "{told}");
+    let told = refused(&["--stream", "999", "--time", "0..1s"]);
+    assert!(told.contains("--stream 999: not a stream that the log has in this time"), "{told}");
+    assert!(!Path::new(&part).exists(), "nothing was written");
+    let told = refused(&["--stream", "999", "--trace", "7"]);
+    assert!(told.contains("has no trace 7, only 1"), "{told}");
+}
+
+#[test]
+fn a_part_of_some_streams_that_exist_names_the_others() {
+    let client = text_of(&data("qlog").join("client.sqlog"));
+    let (code, _, told) = ran(&["convert", &client, "--stream", "0,998,999"]);
+    assert_eq!(code, Some(0));
+    assert!(told.contains("--stream 998,999: not a stream that the log has"), "{told}");
+}
+
+#[test]
+fn a_set_of_which_nothing_is_in_the_log_is_refused() {
+    let folder = pair();
+    let client = text_of(&folder.path().join("client.sqlog"));
+    let set = write(&folder, "set.txt", "/of-another-page");
+    for arguments in [&["index", &client][..], &["ribbon", &client], &["compare", &client, &client]]
+    {
+        let (code, _, told) = ran(&[arguments, &["--set", &set]].concat());
+        assert_eq!(code, Some(2), "{arguments:?}");
+        let reason = "client.sqlog: nothing in the log belongs to the set of --page or --set";
+        assert!(told.contains(reason), "{told}");
+    }
+}
+
 const HEADER: &str = r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","trace":{"vantage_point":{"type":"client"}}}"#;
 
 #[test]

@@ -9,7 +9,8 @@ use std::process::Command;
 fn block(language: &str, words: &str) -> String {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/engines.md");
     let text = fs::read_to_string(guide).expect("a guide");
-    let blocks = text.split(&format!("```{language}\n")).skip(1);
+    let begin = format!("```{language}\n");
+    let blocks = text.split(&begin).skip(1);
     let mut blocks = blocks.filter_map(|it| it.split("```").next());
     blocks.find(|it| it.contains(words)).expect("the block").to_owned()
 }

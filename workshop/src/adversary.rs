@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     let path = &arguments.output;
+    values::writable(path, "-o")?;
     let mut file = File::create_new(path).map_err(|error| Failure::of_file(path, error))?;
     let network = Network::find("paper").map_err(Failure::bad_input)?;
     output::note(&format!("searching: {STEPS} pages under the paper's schemes"));

@@ -33,7 +33,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    terminal::run("utmost-workshop", || terminal::arguments().and_then(run))
+    terminal::run("utmost-workshop", || ::serve::arguments().and_then(run))
 }
 
 fn run(arguments: Arguments) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use ::reproduce::{
     EXPERIMENTS, Experiment, Findings, Reproduction, Setting, Table, as_published, headline, kinds,
     write,
 };
-use serve::Failure;
+use serve::{Failure, values};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use terminal::{at_least_one, cores, output};
@@ -64,8 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     if let Some(folder) = &arguments.out {
         // An experiment can take minutes: report an unwritable folder first.
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::BadInput(format!("--out {}: {error}", folder.display())))?;
+        values::directory(folder, "--out")?;
     }
     let bar = output::progress(experiments.len(), "experiments");
     let mut reproductions = Vec::new();

@@ -1,6 +1,7 @@
 //! The adapter to Chromium: starts it, loads pages, and returns DevTools' observations.
 
 mod mirroring;
+mod net_errors;
 mod visiting;
 
 pub use mirroring::Trust;

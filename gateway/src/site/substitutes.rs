@@ -1,6 +1,6 @@
 //! The operator's substitutes for a source's answers: redirects, a fallback for missing files, and pages for errors.
 
-use super::rules::divided;
+use super::rule::divided;
 use hyper::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use server::site::fields::{fields, value};
 use server::site::paths::encoded;

@@ -5,6 +5,7 @@ use corpus::page::Script;
 use gateway::is_one_path;
 use percent_encoding::percent_decode_str;
 use schedulers::{Kind, Priority, Resource, usual_urgency};
+use std::collections::BTreeMap;
 
 /// The most lines that are named as moving most.
 const NAMED: usize = 5;
@@ -51,10 +52,12 @@ pub enum Nothing {
 pub struct Line {
     /// Its host; empty: any.
     pub host: String,
-    /// Whether its document has another host, so that HTML names it by its whole URL.
-    pub is_at_other_host: bool,
+    /// Whether the host belongs to another site than its document's, so that the site's server never answers for it.
+    pub is_elsewhere: bool,
     /// Its path, with its query.
     pub path: String,
+    /// How the HTML of its document names it: its path with its query, or its whole URL if it has another origin.
+    pub url: String,
     /// Its facts.
     pub resource: Resource,
     /// How a script is run.
@@ -94,13 +97,29 @@ pub struct Document {
     pub early_hints: Vec<String>,
 }
 
+/// Advice as a server can express it.
+pub(super) struct Sendable {
+    /// The part that every server can express.
+    pub(super) said: Advice,
+    /// Resources that elements of HTML can move: the lines of `said`, and those that another site's server sends.
+    pub(super) in_html: Vec<Line>,
+    /// Why the rest is left out.
+    pub(super) left_out: Vec<String>,
+}
+
 impl Advice {
-    /// The part that every server can express, and why the rest is left out. Paths lose their query, because servers match
-    /// without it, so only the first of all lines with one path remains.
-    pub(super) fn sendable(&self) -> (Self, Vec<String>) {
+    /// The part that every server can express. Paths lose their query, because servers match without it, so only the first of
+    /// all lines with one path remains.
+    pub(super) fn sendable(&self) -> Sendable {
         let mut left_out = Vec::new();
-        let mut lines: Vec<Line> = Vec::new();
+        let mut elsewhere: BTreeMap<&str, usize> = BTreeMap::new();
+        let (mut lines, mut in_html): (Vec<Line>, Vec<Line>) = (Vec::new(), Vec::new());
         for line in &self.lines {
+            if line.is_elsewhere {
+                *elsewhere.entry(&line.host).or_default() += 1;
+                in_html.push(line.clone());
+                continue;
+            }
             let path = without_query(&line.path);
             let alike = lines.iter().find(|it| {
                 it.host == line.host && matched(&it.path).eq_ignore_ascii_case(&matched(path))
@@ -115,8 +134,16 @@ impl Advice {
                 }
             } else {
                 lines.push(Line { path: path.to_owned(), ..line.clone() });
+                in_html.push(line.clone());
             }
         }
+        left_out.extend(elsewhere.into_iter().map(|(host, count)| {
+            let lines = if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
+            let host = printable(host);
+            format!(
+                "{lines} for {host}, because the server of this site does not answer for that host."
+            )
+        }));
         let mut documents: Vec<Document> = Vec::new();
         for document in &self.documents {
             match document.sendable() {
@@ -128,7 +155,8 @@ impl Advice {
                 )),
             }
         }
-        (Self { found: self.found.clone(), lines, documents, nothing: self.nothing }, left_out)
+        let said = Self { found: self.found.clone(), lines, documents, nothing: self.nothing };
+        Sendable { said, in_html, left_out }
     }
 
     /// Whether there is nothing to export.
@@ -257,6 +285,12 @@ impl Line {
         let usual = usual_urgency(&self.resource);
         let urgency = self.priority.urgency?;
         (urgency != usual).then_some(urgency < usual)
+    }
+
+    /// Its URL between double quotes in HTML; `None` if it has characters that no URL has.
+    pub(super) fn html_url(&self) -> Option<String> {
+        let is_plain = self.url.bytes().all(|it| it.is_ascii_graphic() && !b"\"<>`".contains(&it));
+        is_plain.then(|| self.url.replace('&', "&amp;"))
     }
 
     /// How far it moves in time, in either direction.

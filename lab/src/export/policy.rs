@@ -23,8 +23,9 @@ pub fn of_policy(config: &Config) -> Advice {
         let resource = it.facts.refine(&Resource::default());
         lines.push(Line {
             host: host.clone(),
-            is_at_other_host: false,
+            is_elsewhere: false,
             path: path.clone(),
+            url: path.clone(),
             script: script(&resource),
             resource,
             named_by: namers.of_path(path),

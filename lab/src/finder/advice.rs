@@ -3,6 +3,7 @@
 use super::{ByHints, ByResource, ResourcePriority, SiteAnswer};
 use crate::export::{Advice, Document, Line, NamedBy};
 use corpus::Page;
+use corpus::site::registrable_domain;
 use push::Graph;
 use schedulers::Priority;
 
@@ -41,11 +42,16 @@ pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints
 
 pub(super) fn line(page: &Page, found: &ResourcePriority) -> Line {
     let resource = &page.resources[found.id];
-    let [host, own] = [found.id, 0].map(|it| http3::host(page.host(it)));
+    let [authority, of_document] = [found.id, 0].map(|it| page.host(it));
+    let [host, own] = [authority, of_document].map(http3::host);
+    let is_of_site = host == own
+        || registrable_domain(host).is_some_and(|it| registrable_domain(own) == Some(it));
+    let url = if authority == of_document { resource.url.clone() } else { page.url(found.id) };
     Line {
         host: host.to_owned(),
-        is_at_other_host: host != own,
+        is_elsewhere: !is_of_site,
         path: resource.url.clone(),
+        url,
         resource: resource.for_scheduler(),
         script: resource.script,
         named_by: NamedBy::of(page, found.id),

@@ -28,8 +28,9 @@ const LOADS: usize = 5;
 fn urgent() -> Advice {
     let line = Line {
         host: HOST.to_owned(),
-        is_at_other_host: false,
+        is_elsewhere: false,
         path: LATE.to_owned(),
+        url: LATE.to_owned(),
         resource: Resource { kind: Kind::Image, ..Resource::default() },
         script: None,
         named_by: NamedBy::Document,

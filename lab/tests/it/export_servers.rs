@@ -207,8 +207,9 @@ fn advice_for(page: &Page) -> Advice {
         let id = page.resources.iter().position(|it| it.url == path).expect("a resource");
         Line {
             host: host.clone(),
-            is_at_other_host: false,
+            is_elsewhere: false,
             path: path.to_owned(),
+            url: path.to_owned(),
             resource: page.resources[id].for_scheduler(),
             script: page.resources[id].script,
             named_by: NamedBy::Document,

@@ -11,8 +11,9 @@ use std::path::Path;
 fn line(path: &str, kind: Kind, (urgency, incremental): (u8, bool), later_ms: f64) -> Line {
     Line {
         host: "shop.example".to_owned(),
-        is_at_other_host: false,
+        is_elsewhere: false,
         path: path.to_owned(),
+        url: path.to_owned(),
         resource: Resource { kind, ..Resource::default() },
         script: None,
         named_by: NamedBy::Document,
@@ -89,17 +90,45 @@ fn an_element_keeps_how_its_script_is_run() {
     );
 }
 
-#[test]
-fn an_element_names_another_host_by_its_whole_url() {
-    let other = Line {
+fn elsewhere() -> Line {
+    Line {
         host: "cdn.other.net".to_owned(),
-        is_at_other_host: true,
-        ..line("/images/a.jpg", Kind::Image, (0, false), -1.0)
-    };
+        is_elsewhere: true,
+        url: "https://cdn.other.net:8443/images/a.jpg?w=800&h=600".to_owned(),
+        ..line("/images/a.jpg?w=800&h=600", Kind::Image, (0, false), -1.0)
+    }
+}
+
+#[test]
+fn an_element_names_its_resource_as_the_page_does_with_query_and_port() {
+    let own = line("/hero.jpg?w=800", Kind::Image, (0, false), -1.0);
+    let quoting = line("/a.jpg?\"><script>", Kind::Image, (0, false), -1.0);
     assert_eq!(
-        elements(vec![other]),
-        ["<img src=\"https://cdn.other.net/images/a.jpg\" fetchpriority=\"high\">"]
+        elements(vec![own, elsewhere(), quoting]),
+        [
+            "<img src=\"/hero.jpg?w=800\" fetchpriority=\"high\">",
+            "<img src=\"https://cdn.other.net:8443/images/a.jpg?w=800&amp;h=600\" fetchpriority=\"high\">",
+        ]
     );
+}
+
+#[test]
+fn a_server_gets_no_line_for_a_host_of_another_site() {
+    let own = line("/top.css", Kind::Css, (0, false), -2.0);
+    for server in SERVERS {
+        let both = Advice { lines: vec![elsewhere(), own.clone()], ..Advice::default() };
+        let text = server.export(&both);
+        let configured = text.lines().filter(|it| !it.starts_with('#'));
+        assert!(configured.clone().any(|it| it.contains("/top.css")), "{text}");
+        assert!(configured.clone().all(|it| !it.contains("a.jpg")), "{text}");
+        let said = "# Left out: 1 line for cdn.other.net, because the server of this site does not answer for\n# that host.\n";
+        assert!(text.contains(said), "{text}");
+        let alone = Advice { lines: vec![elsewhere(), elsewhere()], ..Advice::default() };
+        let text = server.export(&alone);
+        assert!(text.lines().all(|it| it.is_empty() || it.starts_with('#')), "{text}");
+        assert!(text.contains("Left out: 2 lines for cdn.other.net,"), "{text}");
+        assert!(text.contains("<img src=\"https://cdn.other.net:8443/"), "{text}");
+    }
 }
 
 #[test]

@@ -30,6 +30,10 @@ pub struct Cut {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Part {
     cut: Cut,
+    /// When the trace's first and last events are, by their times; `None` if it has none.
+    ends_us: Option<[u64; 2]>,
+    /// Whether any event is in its time.
+    has_events: bool,
     /// The streams with something in it.
     streams: BTreeSet<u64>,
     /// Push IDs of its streams with pushes.
@@ -50,12 +54,19 @@ pub(super) enum Place {
 impl Part {
     /// Reads trace `trace` (from 0) of a log to determine the contents of the cut.
     pub fn survey(file: &str, input: impl Read, trace: usize, cut: Cut) -> Result<Self, ReadError> {
-        let mut streams = BTreeSet::new();
+        let mut part = Self { cut, ..Self::default() };
         let mut pushes: BTreeMap<u64, u64> = BTreeMap::new();
         let mut sent_outside: BTreeMap<Space, NumberRanges> = BTreeMap::new();
         pieces(file, input, |raw| {
             let Raw::Event(mut event) = raw else { return true };
-            if event.trace != trace || streams.len() + pushes.len() >= STREAMS {
+            if event.trace != trace {
+                return true;
+            }
+            let is_within = part.cut.has_time(event.time_us);
+            part.has_events |= is_within;
+            let [first_us, last_us] = part.ends_us.unwrap_or([event.time_us; 2]);
+            part.ends_us = Some([first_us.min(event.time_us), last_us.max(event.time_us)]);
+            if part.streams.len() + pushes.len() >= STREAMS {
                 return true;
             }
             if event.kind == EventKind::StreamTypeSet
@@ -64,20 +75,33 @@ impl Part {
             {
                 pushes.insert(stream, push_id);
             }
-            if cut.has_time(event.time_us) {
-                streams.extend(named(&event.data).filter(|it| cut.has_stream(*it)));
+            if is_within {
+                let named = named(&event.data).filter(|it| part.cut.has_stream(*it));
+                part.streams.extend(named);
             }
             if event.kind == EventKind::PacketSent
                 && let Some((space, number)) = packet_number(&event.data)
-                && !(cut.has_time(event.time_us) && cut.keep_frames(&mut event.data))
+                && !(is_within && part.cut.keep_frames(&mut event.data))
             {
                 sent_outside.entry(space).or_default().add(number, number);
             }
             true
         })?;
-        let pushes = pushes.into_iter().filter(|(stream, _)| streams.contains(stream));
-        let pushes = pushes.map(|(_, push_id)| push_id).collect();
-        Ok(Self { cut, streams, pushes, sent_outside })
+        let pushes = pushes.into_iter().filter(|(stream, _)| part.streams.contains(stream));
+        part.pushes = pushes.map(|(_, push_id)| push_id).collect();
+        part.sent_outside = sent_outside;
+        Ok(part)
+    }
+
+    /// The times of the trace's first and last events, in microseconds, if none is in the cut's time.
+    pub fn missed_us(&self) -> Option<[u64; 2]> {
+        self.ends_us.filter(|_| !self.has_events)
+    }
+
+    /// The requested streams that the trace does not have in the cut's time.
+    pub fn absent_streams(&self) -> Vec<u64> {
+        let wanted = self.cut.streams.iter().filter(|_| self.ends_us.is_some()).flatten();
+        wanted.filter(|it| !self.streams.contains(it)).copied().collect()
     }
 
     /// The event's place; removes frames of streams outside the part.

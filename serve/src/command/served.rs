@@ -1,7 +1,7 @@
 //! The site of `utmost serve`: the site of its flags or its configuration, and the defaults that go with it.
 
 use super::Arguments;
-use crate::failure::Faults;
+use crate::failure::{Fault, Faults};
 use crate::{Failure, values};
 use ::corpus::Page;
 use ::gateway::site::{DirectorySite, Rule, RuledSite};
@@ -116,10 +116,10 @@ fn warn_of_absent_files(site: &RuledSite, file: Option<&Path>) {
 }
 
 /// The files below a directory that a flag names, or a configuration at this line.
-fn directory(root: &Path, file: Option<&Path>, line: usize) -> Result<Arc<dyn Site>, Failure> {
+fn directory(root: &Path, file: Option<&Path>, line: usize) -> Result<Arc<dyn Site>, Fault> {
     let site = DirectorySite::open(root).map_err(|error| match file {
         Some(_) => in_config(file, line, format!("root: {error}")),
-        None => Failure::in_flag("--root")(error),
+        None => Failure::in_flag("--root")(error).into(),
     })?;
     if !root.join("index.html").exists() {
         eprintln!("warning: {} has no index.html, so \"/\" is not found", root.display());
@@ -140,10 +140,14 @@ fn upstream(address: &Address, limits: &UpstreamLimits) -> Result<Arc<dyn Site>,
 fn config(arguments: &Arguments, faults: &mut Faults) -> Option<Config> {
     let Some(file) = &arguments.config else { return faults.kept(of_flags(arguments)) };
     let (config, wrong) = Config::check(file);
-    faults.0.extend(wrong.into_iter().map(|error| match error {
-        ConfigError::Unreadable(..) => Failure::in_flag("--config")(error),
-        ConfigError::Malformed { .. } => Failure::bad_input(error),
-    }));
+    for error in wrong {
+        match error {
+            ConfigError::Unreadable(..) => faults.add(Failure::in_flag("--config")(error)),
+            ConfigError::Malformed { line, .. } => {
+                faults.add(Fault { line: Some(line), failure: Failure::bad_input(error) });
+            }
+        }
+    }
     config
 }
 
@@ -166,30 +170,33 @@ fn of_flags(arguments: &Arguments) -> Result<Config, Failure> {
     Ok(Config { scheme, signals, ..Config::of(site) })
 }
 
-fn in_config(file: Option<&Path>, line: usize, error: impl Display) -> Failure {
+fn in_config(file: Option<&Path>, line: usize, error: impl Display) -> Fault {
     match file {
-        Some(file) => Failure::of_file(file, format!("line {line}: {error}")),
-        None => Failure::bad_input(error),
+        Some(file) => {
+            let failure = Failure::of_file(file, format!("line {line}: {error}"));
+            Fault { line: Some(line), failure }
+        }
+        None => Failure::bad_input(error).into(),
     }
 }
 
 /// Pages whose documents are at different places.
-fn pages(names: &[String], file: Option<&Path>, line: usize) -> Result<Vec<Page>, Failure> {
+fn pages(names: &[String], file: Option<&Path>, line: usize) -> Result<Vec<Page>, Fault> {
     let key = if names.len() == 1 { "page" } else { "pages" };
     let remedy = "your own site has root = \"DIR\" or upstream = \"URL\" in its place";
     let mut pages: Vec<Page> = Vec::new();
     for name in names {
         let page = values::page(name).map_err(|error| match file {
             Some(_) => in_config(file, line, format!("[site] {key}: {error}; {remedy}")),
-            None => error,
+            None => error.into(),
         })?;
         let other = pages.iter().find(|it| document(it) == document(&page));
         if let Some(other) = other {
             let (host, path) = document(&page);
             let other = &other.name;
-            return Err(Failure::BadInput(format!(
-                "{name}: its document is at {host}{path}, like that of page `{other}`"
-            )));
+            let cause =
+                format!("{name}: its document is at {host}{path}, like that of page `{other}`");
+            return Err(in_config(file, line, cause));
         }
         pages.push(page);
     }
@@ -232,7 +239,7 @@ fn rule(
         scheme = faults.kept(found.map_err(|error| in_config(here.file, *line, error)));
     }
     let source = config.source.as_ref().map(|it| match it {
-        ConfigSource::Upstream(address) => upstream(address, limits),
+        ConfigSource::Upstream(address) => upstream(address, limits).map_err(Fault::from),
         ConfigSource::Root(root, line) => directory(root, here.file, *line),
     });
     let source = source.and_then(|it| faults.kept(it));

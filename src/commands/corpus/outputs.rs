@@ -2,6 +2,7 @@
 //! does not destroy a recording.
 
 use ::serve::Failure;
+use ::serve::values::writable;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -50,17 +51,7 @@ impl Kind {
 /// Checks that a file can be written, before any work is done for it.
 pub(super) fn check(file: &Path, kind: Kind) -> Result<(), Failure> {
     let name = kind.name();
-    if file.is_dir() {
-        let cause = format!("is a folder; name a file for {name}");
-        return Err(Failure::of_file(file, cause));
-    }
-    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
-    if let Some(folder) = folder
-        && !folder.is_dir()
-    {
-        let cause = format!("there is no folder {}; create it first", folder.display());
-        return Err(Failure::of_file(file, cause));
-    }
+    writable(file, "-o")?;
     if !file.is_file() {
         return Ok(());
     }
@@ -135,6 +126,6 @@ mod tests {
         );
         assert!(error("page.json", Kind::Picture).contains("is not a PNG picture"));
         assert!(error("none/page.json", Kind::Page).contains("there is no folder"));
-        assert!(error("", Kind::Page).ends_with("is a folder; name a file for a page"));
+        assert!(error("", Kind::Page).ends_with("is a folder; -o takes a file"));
     }
 }

@@ -67,6 +67,7 @@ fn site(page: &Page, real: bool) -> Result<Arc<dyn Site>, Failure> {
 
 pub(super) fn bodies(name: &str, to: &Path) -> Result<(), Failure> {
     let page = values::page(name)?;
+    values::directory(to, "--out")?;
     let fetched = bodies::package(&page, &package::cache()).map_err(failure)?;
     let copied = bodies::copy(&page, &fetched, to).map_err(failure)?;
     output::line(&format!(

@@ -1,7 +1,7 @@
 //! Compares the present answer with an earlier one, for continuous integration: words, Markdown, `JUnit` XML, and an
 //! exit code.
 
-use crate::output;
+use crate::{output, values};
 use ::serve::Failure;
 use figures::escape;
 use lab::finder::{Baseline, ByResource, Change, ChangeVerdict, Goal, changes};
@@ -47,6 +47,13 @@ impl Compare {
             return Err(Failure::of_file(file, error));
         }
         Ok(Some(before))
+    }
+
+    /// Rejects files that cannot be written.
+    pub(super) fn can_be_written(&self) -> Result<(), Failure> {
+        let files = [(&self.markdown, "--markdown"), (&self.junit, "--junit")];
+        let mut named = files.into_iter().filter_map(|(file, flag)| Some((file.as_deref()?, flag)));
+        named.try_for_each(|(file, flag)| values::writable(file, flag))
     }
 
     pub(super) fn compared(&self, before: &Baseline, found: &[ByResource]) -> Compared {

@@ -47,8 +47,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.files.spare(arguments.out.as_deref())?;
+    arguments.out.iter().try_for_each(|it| figure_files::can_be_written(it))?;
     let set = arguments.set.atf_set()?;
-    let Runs { traces, refused } = runs::choose(arguments.files.read(Detail::Arrivals)?)?;
+    let Runs { traces, mut refused } = runs::choose(arguments.files.read(Detail::Arrivals)?)?;
+    refused.add_files(traces.iter().map(|it| (it, set.as_ref().and_then(|set| set.lacks(it)))));
     let alignment = Alignment::new(&traces);
     let indices: Vec<Indices> = traces.iter().map(|it| Indices::of(it, set.as_ref())).collect();
     if let Some(out) = &arguments.out {

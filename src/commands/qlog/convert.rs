@@ -1,10 +1,10 @@
 //! `utmost qlog convert`: another schema, a part of a log, or a log without names.
 
-use super::input::{SIDES, logs_of, no_such_file, refusal, spare};
+use super::input::{SIDES, logs_of, milliseconds, no_such_file, refusal, spare};
 use super::refused::Refused;
 use crate::log_names::parts;
 use crate::output;
-use crate::values::{Choices, choice};
+use crate::values::{self, Choices, choice};
 use ::serve::Failure;
 use qlog_tools::convert::{
     Conversion, ConvertError, Converted, Cut, Facts, Part, Target, convert, facts_at_end,
@@ -61,6 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let out = arguments.out.as_deref().filter(|out| *out != Path::new("-"));
     let out =
         out.map(|out| if out.is_dir() { out.join(name(&arguments.file)) } else { out.into() });
+    out.iter().try_for_each(|out| values::writable(out, "-o"))?;
     let Some(converted) = convert_file(arguments, &arguments.file, out.as_deref())? else {
         return Ok(());
     };
@@ -80,7 +81,7 @@ fn convert_directory(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::of_file(from, reason));
     };
     let logs = logs_of(from)?;
-    crate::values::directory(out, "-o")?;
+    values::directory(out, "-o")?;
     if from.canonicalize().ok() == out.canonicalize().ok() {
         return Err(Failure::of_file(from, "-o names the same directory; name another one"));
     }
@@ -193,8 +194,34 @@ fn open(arguments: &Arguments, log: &Path) -> Result<Opened, Failure> {
         return Ok(Opened { input, part: None, ending });
     }
     let part = Part::survey(&file, &input, trace, cut).map_err(refusal)?;
+    has_something(arguments, log, &part)?;
     input.rewind().map_err(|error| Failure::of_file(log, error))?;
     Ok(Opened { input, part: Some(part), ending })
+}
+
+/// Fails if --time or --stream selects nothing of the log; notes streams that are not there.
+fn has_something(arguments: &Arguments, log: &Path, part: &Part) -> Result<(), Failure> {
+    if let Some(ends_us) = part.missed_us() {
+        let [first_ms, last_ms] = ends_us.map(milliseconds);
+        let reason =
+            format!("--time: no event is in it; the log's are from {first_ms} ms to {last_ms} ms");
+        return Err(Failure::of_file(log, reason));
+    }
+    let absent = part.absent_streams();
+    if absent.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<String> = absent.iter().map(u64::to_string).collect();
+    let place = if arguments.time.is_some() { "the log has in this time" } else { "the log has" };
+    let reason = format!(
+        "--stream {}: not a stream that {place}; `utmost qlog streams` lists them",
+        ids.join(",")
+    );
+    if absent.len() == arguments.stream.iter().collect::<BTreeSet<_>>().len() {
+        return Err(Failure::of_file(log, reason));
+    }
+    output::note(&format!("{}: {reason}", log.display()));
+    Ok(())
 }
 
 fn opened(log: &Path) -> Result<File, Failure> {

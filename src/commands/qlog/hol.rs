@@ -20,6 +20,7 @@ use std::path::Path;
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let out = arguments.options.out.as_deref();
     arguments.files.spare(out)?;
+    out.map_or(Ok(()), figure_files::can_be_written)?;
     // Only the figure needs single frames; a log may have millions.
     let detail = if out.is_some() { Detail::Frames } else { Detail::Arrivals };
     let Logs { mut traces, mut refused, .. } = arguments.files.read(detail)?;

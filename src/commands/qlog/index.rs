@@ -2,7 +2,7 @@
 
 use super::input::{Logs, milliseconds};
 use super::section::Arguments;
-use super::set::AtfSet;
+use super::set::{AtfSet, nothing_of_set};
 use crate::output::{self, number};
 use ::serve::Failure;
 use qlog_tools::alignment::Alignment;
@@ -58,8 +58,7 @@ impl Indices {
     /// Why there are no values, in a line that names the log.
     fn lacks(&self, trace: &Trace) -> Option<String> {
         if matches!(self.atf, Some(Err(Unmeasured::EmptySet))) && self.all.is_ok() {
-            let reason = "nothing in the log belongs to the set of --page or --set";
-            return Some(format!("{}: {reason}", trace.label()));
+            return Some(nothing_of_set(trace));
         }
         let reason = match self.note() {
             Some(note) if self.measured.byte_index() == BySet::default() => shown(&note, 200),

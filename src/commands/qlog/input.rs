@@ -4,7 +4,7 @@ use super::capture;
 use super::refused::Refused;
 use crate::log_names::{Called, QLOG_ENDINGS, called};
 use crate::output;
-use crate::values::{Choices, choice};
+use crate::values::{Choices, choice, writable};
 use ::serve::Failure;
 use qlog_tools::naming::{self, short_name};
 use qlog_tools::pairing::apart;
@@ -46,7 +46,14 @@ pub(crate) struct Logs {
 impl Files {
     pub(crate) fn read(&self, detail: Detail) -> Result<Logs, Failure> {
         let options = ReadOptions { detail, vantage: self.vantage };
-        let logs = read_each(self.named(), |path| read(path, options, self.keys.as_deref()))?;
+        let bar = output::reading();
+        let logs = read_each(self.named(), |path| {
+            let traces = read(path, options, self.keys.as_deref())?;
+            bar.inc(path.metadata().map_or(0, |it| it.len()));
+            Ok(traces)
+        });
+        bar.finish_and_clear();
+        let logs = logs?;
         let has_side = |side: &Vantage| logs.traces.iter().any(|it| it.vantage == *side);
         if let Some(side) = self.vantage.filter(|it| !has_side(it)) {
             output::note(&format!(
@@ -58,9 +65,11 @@ impl Files {
         Ok(logs)
     }
 
+    /// Rejects an output that is one of the logs, or cannot be written.
     pub(crate) fn spare(&self, out: Option<&Path>) -> Result<(), Failure> {
         let Some(out) = out else { return Ok(()) };
-        self.named().try_for_each(|(_, path)| spare(&path, out))
+        self.named().try_for_each(|(_, path)| spare(&path, out))?;
+        writable(out, "-o")
     }
 
     /// The arguments, each with the name that the user gave it.

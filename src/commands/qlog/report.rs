@@ -2,6 +2,7 @@
 
 use super::input::{Files, Logs};
 use crate::limits::REPORT_STREAMS_MAX;
+use crate::values::directory;
 use crate::{figure_files, output};
 use ::serve::Failure;
 use qlog_tools::naming::set_headings;
@@ -40,6 +41,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.files.spare(Some(&arguments.out))?;
+    arguments.figures.iter().try_for_each(|it| directory(it, "--figures"))?;
     let Logs { mut traces, mut refused, arguments: places } =
         arguments.files.read(Detail::Events)?;
     let names: Vec<Option<String>> = arguments.files.named().map(|(name, _)| name).collect();
@@ -55,7 +57,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let recordings = recordings(&traces);
     let differences = if arguments.side_by_side { differences(&traces) } else { Vec::new() };
     if let Some(folder) = &arguments.figures {
-        crate::values::directory(folder, "--figures")?;
         let numbered = (1..).zip(&recordings).flat_map(|(number, recording)| {
             let pictures = pictures(recording).into_iter();
             pictures.map(move |(name, svg)| (format!("{number}-{name}"), svg))

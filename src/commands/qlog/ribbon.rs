@@ -18,6 +18,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = &arguments.options;
     let by = options.by.unwrap_or(Axis::Time);
     arguments.files.spare(options.out.as_deref())?;
+    options.out.iter().try_for_each(|it| figure_files::can_be_written(it))?;
     let set = options.set.atf_set()?;
     let Logs { mut traces, mut refused, .. } = arguments.files.read(Detail::Frames)?;
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
@@ -25,6 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if traces.is_empty() {
         return refused.end();
     }
+    refused.add_files(traces.iter().map(|it| (it, set.as_ref().and_then(|set| set.lacks(it)))));
     traces.iter_mut().for_each(name_requests_apart);
     if let Some(out) = &options.out {
         let rows = traces.iter().map(|trace| RibbonRow {

@@ -3,6 +3,7 @@
 use crate::values;
 use ::serve::Failure;
 use qlog_tools::alignment::path_of;
+use qlog_tools::trace::Trace;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -60,4 +61,15 @@ impl AtfSet {
     pub(crate) fn contains(&self, url: &str) -> bool {
         self.urls.contains(path_of(url))
     }
+
+    /// Why the set selects nothing of a log, in a line that names the log.
+    pub(crate) fn lacks(&self, trace: &Trace) -> Option<String> {
+        let mut transfers = trace.timeline.transfers.iter();
+        transfers.all(|it| !self.contains(&it.url)).then(|| nothing_of_set(trace))
+    }
+}
+
+/// The reason why a log with nothing of the set has no answer.
+pub(super) fn nothing_of_set(trace: &Trace) -> String {
+    format!("{}: nothing in the log belongs to the set of --page or --set", trace.label())
 }

@@ -65,7 +65,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let remedy = "a directory; name the log of one server's connection in it";
         return Err(Failure::of_file(&arguments.log, remedy));
     }
-    arguments.out.iter().try_for_each(|out| spare(&arguments.log, out))?;
+    if let Some(out) = &arguments.out {
+        spare(&arguments.log, out)?;
+        figure_files::can_be_written(out)?;
+    }
+    arguments.figures.iter().try_for_each(|it| values::directory(it, "--figures"))?;
     let trace = read_file(&arguments.log).map_err(refusal)?;
     show(arguments, &trace)?;
     trace.incomplete().map_or(Ok(()), |line| Err(Failure::BadInput(line)))
@@ -78,7 +82,6 @@ fn show(arguments: &Arguments, trace: &Trace) -> Result<(), Failure> {
         figure_files::write(out, &figure(trace, &trees, names.clone()).svg())?;
     }
     if let Some(folder) = &arguments.figures {
-        values::directory(folder, "--figures")?;
         let figure = figure(trace, &trees, names.clone());
         figure_files::write_all(
             folder,

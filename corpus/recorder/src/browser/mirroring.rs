@@ -1,5 +1,6 @@
 //! Loads a page of the web once and returns every response, for a [`crate::mirror::Mirror`].
 
+use super::net_errors::explained;
 use super::{Chromium, Quiet, Trouble, call, listen, set_viewport, wait};
 use crate::error::RecordError;
 use crate::limits::MIRROR_BYTES_MAX;
@@ -76,7 +77,8 @@ fn answers(tab: &Tab, url: &str) -> Result<Option<Vec<Answer>>, Trouble> {
         let answers: Vec<Answer> = log.asked.iter().map(|it| it.answer.clone()).collect();
         // A browser does not accept every answer as a page; the mirror explains the reason better.
         let answered = answers.iter().any(|it| it.status.is_some());
-        return if answered { Ok(Some(answers)) } else { Err(format!("{url}: {error}").into()) };
+        let failed = || format!("{url}: {}", explained(&error)).into();
+        return if answered { Ok(Some(answers)) } else { Err(failed()) };
     }
     let quiet = Quiet {
         requests: &|| locked(&log).events,

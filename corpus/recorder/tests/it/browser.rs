@@ -189,5 +189,9 @@ fn a_host_that_is_not_there_is_the_environments_fault() {
     let url = format!("http://{closed}/");
     let error = chromium.answers(&url).unwrap_err();
     assert!(!error.is_bad_input());
-    assert_eq!(error.to_string(), format!("browser: {url}: net::ERR_CONNECTION_REFUSED"));
+    let cause = "connection refused; is a server listening there? (net::ERR_CONNECTION_REFUSED)";
+    assert_eq!(error.to_string(), format!("browser: {url}: {cause}"));
+    let unsafe_port = chromium.answers("https://127.0.0.1:9/").unwrap_err().to_string();
+    let begin = "browser: https://127.0.0.1:9/: browsers do not open this port, ";
+    assert!(unsafe_port.starts_with(begin), "{unsafe_port}");
 }

@@ -2,22 +2,24 @@
 //!
 //! A new dimension is a row of [`DIMENSIONS`]. Tables, JSON, figures, manifests, shards and the names of log folders follow from it.
 
+mod lists;
+mod words;
+
 use crate::network::{Amount, Network, NetworkError, Property, QueueDepth};
 use crate::push_and_hints::{Hints, PushAndHints};
 use crate::study::plan::dimension::{
-    CONTROL, File, NETWORK, PLAIN, SEND_BUFFER, buffer_mark, columns, cross_label, hints_label,
-    http_label, loss_label, migration_label, percent, push_label, rate_label, warm_up_label,
+    CONTROL, File, NETWORK, PLAIN, SEND_BUFFER, buffer_mark, cross_label, hints_label, http_label,
+    loss_label, migration_label, percent, push_label, rate_label, warm_up_label,
 };
 use crate::study::plan::engine::Engine;
 use crate::study::{Axis, Dimension, varied};
 use crate::{CrossTraffic, StreamMigration};
 use client::HttpVersion;
+use lists::{add, by_name, spread};
 use push::{Gate, Policy};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use server::{CongestionControl, SignalUse};
-use std::fmt::Display;
 use std::str::FromStr;
 
 /// Turns each row into a field of [`Setting`], a list of [`Settings`], and a [`Dimension`] after network, send buffer and congestion
@@ -296,42 +298,6 @@ impl Settings {
     }
 }
 
-/// Adds a parsed value; false if it is already listed.
-fn add<T: PartialEq>(list: &mut Vec<T>, value: Result<T, impl Display>) -> Result<bool, String> {
-    let value = value.map_err(|it| it.to_string())?;
-    let is_new = !list.contains(&value);
-    list.extend(is_new.then_some(value));
-    Ok(is_new)
-}
-
-/// A value as files name it.
-fn by_name<T: DeserializeOwned>(name: &str) -> serde_json::Result<T> {
-    serde_json::from_value(json!(name))
-}
-
-/// Combines each of `settings` to which the dimension applies with each of `values`; leaves others, and without values all,
-/// unchanged.
-fn spread<T: Copy>(
-    dimension: &Dimension,
-    settings: Vec<Setting>,
-    values: &[T],
-    set: fn(&mut Setting, T),
-) -> Vec<Setting> {
-    let mut spread = Vec::new();
-    for setting in settings {
-        if values.is_empty() || !(dimension.applies)(&setting) {
-            spread.push(setting);
-            continue;
-        }
-        for value in values {
-            let mut with = setting.clone();
-            set(&mut with, *value);
-            spread.push(with);
-        }
-    }
-    spread
-}
-
 impl Setting {
     /// `network`, which has the setting's name, as changed by the setting. A queue in bandwidth-delay products refers to the changed
     /// network.
@@ -365,42 +331,6 @@ impl Setting {
         *self == Self { send_buffer_bytes: self.send_buffer_bytes, ..other.clone() }
     }
 
-    /// The setting for a row that covers many loads: network and send buffer, and the other varied dimensions.
-    pub(crate) fn told(&self, varied: &[&Dimension]) -> Self {
-        let mut setting = Self::default();
-        for dimension in DIMENSIONS {
-            let is_varied = varied.iter().any(|it| it.column == dimension.column);
-            if is_varied || dimension.always_in.contains(&File::Summary) {
-                (dimension.copy)(&mut setting, self);
-            }
-        }
-        setting
-    }
-
-    /// `network cable, send buffer 14000 bytes`: these `dimensions` in a sentence.
-    pub(crate) fn words(&self, dimensions: &[&Dimension]) -> String {
-        let said = dimensions.iter().filter(|it| !it.cell(self).is_empty());
-        let words: Vec<String> = said.map(|it| it.words(self)).collect();
-        words.join(", ")
-    }
-
-    /// The row of many loads, in a sentence.
-    pub fn sentence(&self) -> String {
-        self.words(&columns(File::Summary, &[self]))
-    }
-
-    /// `cable 14K`: these `dimensions` in a figure.
-    pub(crate) fn marks(&self, dimensions: &[&Dimension]) -> String {
-        let marks = dimensions.iter().map(|it| it.mark(self));
-        marks.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
-    }
-
-    /// `14000 cubic`: these `dimensions` in a table.
-    pub fn labels(&self, dimensions: &[&Dimension]) -> String {
-        let labels = dimensions.iter().map(|it| it.label(self));
-        labels.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
-    }
-
     /// The server's pushes and hints.
     pub fn push_and_hints(&self) -> PushAndHints {
         PushAndHints { policy: self.push, gate: self.gate, hints: self.hints.unwrap_or_default() }
@@ -408,23 +338,6 @@ impl Setting {
 
     fn pushes(&self) -> bool {
         self.push.is_some_and(Policy::pushes)
-    }
-
-    fn keys<S: Serializer>(&self, file: File, serializer: S) -> Result<S::Ok, S::Error> {
-        let columns = columns(file, &[self]);
-        serializer.collect_map(columns.iter().map(|it| (it.column, (it.value)(self))))
-    }
-
-    /// The keys of a load's record.
-    pub(crate) fn keys_of_run<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.keys(File::Runs, serializer)
-    }
-}
-
-/// The keys of a row for many loads.
-impl Serialize for Setting {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.keys(File::Summary, serializer)
     }
 }
 
