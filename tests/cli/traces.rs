@@ -67,11 +67,11 @@ fn a_recording_of_each_direction_is_a_network() {
     };
     let network = write("umts.toml", &block("toml", "TMobile-UMTS-driving.down"));
     // Two packets each 10 ms; the same, with nothing in the second second.
-    let steady: String = (1..=300).map(|it| format!("{0}\n{0}\n", it * 10)).collect();
-    let gap: String = (1..=300)
-        .filter(|it| *it <= 100 || *it > 200)
-        .map(|it| format!("{0}\n{0}\n", it * 10))
-        .collect();
+    let trace = |has_packets: fn(i32) -> bool| -> String {
+        let slots = (1..=300).filter(|it| has_packets(*it)).map(|it| it * 10);
+        slots.map(|it| format!("{it}\n").repeat(2)).collect()
+    };
+    let (steady, gap) = (trace(|_| true), trace(|it| it <= 100 || it > 200));
     write("TMobile-UMTS-driving.up", &steady);
     write("TMobile-UMTS-driving.down", &steady);
     let shown = study(&network);

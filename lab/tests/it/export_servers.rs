@@ -370,7 +370,9 @@ fn sends_on_odd_urls(program: &Program) {
         if fixtures::program("curl").is_none() {
             return;
         }
-        files.iter().for_each(|it| sandbox.add_file(it, 9));
+        for file in &files {
+            sandbox.add_file(file, 9);
+        }
         let _serving = sandbox.serve(program.run);
         let expected = vec![advice.lines[0].priority.to_string()];
         for path in paths {

@@ -149,9 +149,8 @@ impl Collector {
         {
             self.trace.packets.get_or_insert_default().received.add(number, number);
         }
-        let keeps_acknowledgements = self.keeps_acknowledgements();
         if let (Direction::Sent, true, Some(number)) =
-            (direction, keeps_acknowledgements, packet.number())
+            (direction, self.keeps_acknowledgements(), packet.number())
         {
             self.acknowledged.sent(packet.space(), number);
         }
@@ -162,6 +161,12 @@ impl Collector {
         // Now, because acknowledgements in the same packet become separate records.
         let place = self.last_record();
         self.trace.counts.packet_frames += packet.frames().len() as u64;
+        self.frames(time_us, &packet, place, direction);
+        Ok(true)
+    }
+
+    /// The frames of a packet, whose last record is at `place`.
+    fn frames(&mut self, time_us: u64, packet: &Packet<'_>, place: u32, direction: Direction) {
         for frame in packet.frames() {
             if let Some(stream) = frame.stream() {
                 self.trace.counts.frames_without_length += u64::from(frame.lacks_length());
@@ -173,7 +178,7 @@ impl Collector {
                     self.flow(direction.other()).stop(time_us, stream);
                 }
             } else if direction == Direction::Received {
-                if keeps_acknowledgements && frame.is("ack") {
+                if self.keeps_acknowledgements() && frame.is("ack") {
                     let ranges = frame.acknowledged();
                     let fresh = self.acknowledge(time_us, packet.space(), &ranges);
                     if self.detail >= Detail::Full && packet.space() == Space::Application {
@@ -185,7 +190,6 @@ impl Collector {
                 }
             }
         }
-        Ok(true)
     }
 
     /// The packet of an event, without its number if `numbers_its_own` says so of its path.

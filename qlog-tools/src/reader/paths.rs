@@ -36,17 +36,15 @@ impl Paths {
             "" | "0" => false,
             path => {
                 let others = &mut self.others[direction as usize];
-                match others.get(path) {
-                    Some(is_own) => *is_own,
-                    None => {
-                        let is_full = others.len() >= PATHS;
-                        let is_own = is_full || latest.is_some_and(|latest| number <= latest);
-                        if !is_full {
-                            others.insert(kept(path), is_own);
-                        }
-                        is_own
+                let known = others.get(path).copied();
+                known.unwrap_or_else(|| {
+                    let is_full = others.len() >= PATHS;
+                    let is_own = is_full || latest.is_some_and(|latest| number <= latest);
+                    if !is_full {
+                        others.insert(kept(path), is_own);
                     }
-                }
+                    is_own
+                })
             }
         };
         if !is_own {

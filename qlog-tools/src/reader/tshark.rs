@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(trace.undecrypted_packets(), 1, "{:?}", trace.repairs);
         assert!(trace.incomplete().is_some_and(|it| it.contains("cannot decrypt")));
         // Another connection of the capture, from the same address.
-        let two = json.replacen("[\n", &format!("[\n{},\n", OTHER_CONNECTION), 1);
+        let two = json.replacen("[\n", &format!("[\n{OTHER_CONNECTION},\n"), 1);
         let options = ReadOptions { detail: Detail::Full, vantage: Some(Vantage::Client) };
         let traces = read_tshark("a.pcapng", two.as_bytes(), options).expect("a capture");
         let hidden = traces.iter().map(|it| (it.undecrypted_packets(), it.incomplete().is_some()));

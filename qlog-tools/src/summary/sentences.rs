@@ -226,19 +226,7 @@ impl Teller<'_> {
         let recovered = &self.summary.recovery;
         let about = "losses";
         if !self.is_server() {
-            let text = match (recovered.never_came_share, self.log.unread_records()) {
-                (None, 0) => return None,
-                (None, unread) => format!(
-                    "How many of the other end's packets never arrived is not known: {} of this log could not be read.",
-                    counted(unread, "record")
-                ),
-                (Some(share), _) if share > 0.0 => format!(
-                    "At least {} of the other end's packets never arrived: their numbers and stream bytes are missing.",
-                    percent(share)
-                ),
-                _ => "This log does not show that a packet of the other end was lost.".to_owned(),
-            };
-            return Some(Sentence { about, text, moment: None });
+            return self.losses_of_other_end();
         }
         let again = recovered.sent_again_bytes + recovered.in_vain_bytes.unwrap_or_default();
         let Some(lost) = recovered.lost else {
@@ -285,6 +273,22 @@ impl Teller<'_> {
         let moment =
             first.map(|(time_ms, packet)| SentenceMoment { packet, ..self.moment(time_ms) });
         Some(Sentence { about, text, moment })
+    }
+
+    fn losses_of_other_end(&self) -> Option<Sentence> {
+        let text = match (self.summary.recovery.never_came_share, self.log.unread_records()) {
+            (None, 0) => return None,
+            (None, unread) => format!(
+                "How many of the other end's packets never arrived is not known: {} of this log could not be read.",
+                counted(unread, "record")
+            ),
+            (Some(share), _) if share > 0.0 => format!(
+                "At least {} of the other end's packets never arrived: their numbers and stream bytes are missing.",
+                percent(share)
+            ),
+            _ => "This log does not show that a packet of the other end was lost.".to_owned(),
+        };
+        Some(Sentence { about: "losses", text, moment: None })
     }
 
     /// What both logs show of the server's packets, whatever it declared.

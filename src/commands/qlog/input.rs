@@ -61,7 +61,9 @@ impl Files {
                 side.name()
             ));
         }
-        apart(&logs.traces).iter().for_each(|it| output::note(it));
+        for sentence in apart(&logs.traces) {
+            output::note(&sentence);
+        }
         Ok(logs)
     }
 

@@ -102,6 +102,7 @@ fn a_text_is_compressed_as_its_client_takes_it_and_each_coding_has_its_tag() {
 
 /// Otherwise images that need no compression overtake a style sheet; but a thousand large texts must not make others wait.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "only differences matter")]
 fn four_texts_of_256_kib_are_ready_with_their_requests_and_a_fifth_or_larger_one_follows() {
     let names = ["a", "b", "c", "long", "d", "e"];
     let (folder, site) = folder(&[]);

@@ -139,21 +139,17 @@ impl Sample {
             Some((drawn.value - own.value) / drawn.error.max(LEAST_ERROR * own.error))
         };
         let mut deviations = Vec::with_capacity(draws.count);
-        match DRAWN.get(count).filter(|_| draws == DRAWS) {
-            Some(drawn) => {
-                let drawn = drawn.get_or_init(|| {
-                    places(draws, count).filter_map(|it| u8::try_from(it).ok()).collect()
-                });
-                let resamples = drawn.chunks_exact(count);
-                let resamples = resamples.map(|it| it.iter().map(|it| usize::from(*it)));
-                deviations.extend(resamples.filter_map(|it| deviation(self.estimate(it))));
-            }
-            None => {
-                let mut places = places(draws, count);
-                let resamples =
-                    (0..draws.count).map(|_| self.estimate(places.by_ref().take(count)));
-                deviations.extend(resamples.filter_map(deviation));
-            }
+        if let Some(drawn) = DRAWN.get(count).filter(|_| draws == DRAWS) {
+            let drawn = drawn.get_or_init(|| {
+                places(draws, count).filter_map(|it| u8::try_from(it).ok()).collect()
+            });
+            let resamples = drawn.chunks_exact(count);
+            let resamples = resamples.map(|it| it.iter().map(|it| usize::from(*it)));
+            deviations.extend(resamples.filter_map(|it| deviation(self.estimate(it))));
+        } else {
+            let mut places = places(draws, count);
+            let resamples = (0..draws.count).map(|_| self.estimate(places.by_ref().take(count)));
+            deviations.extend(resamples.filter_map(deviation));
         }
         let mut deviations = Data::new(deviations);
         let unit = own.error * (count as f64 / (count as f64 - 1.0)).sqrt();
