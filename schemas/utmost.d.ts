@@ -1275,6 +1275,8 @@ export type QlogSummary = {
   }>;
   /** What moved from the first of two connections to the second, in sentences. */
   moved?: Array<string>;
+  /** Why logs with the same connection ID are not joined, in sentences. */
+  not_joined?: Array<string>;
   provenance: Record<string, unknown>;
   /** Logs that gave no answer, if there are any. */
   refused?: Array<{
@@ -2231,9 +2233,11 @@ export type StudyRow = {
   /** If the study says what is pushed. */
   mean_pushes?: StudyPushes;
   mean_regret: StudyAboveFold;
+  /** Arithmetic, over loads and over pages, as in the paper. */
   mean_speedup: StudyIndices;
   /** 95 % interval by a studentised bootstrap of the mean's logarithm: sites, each with all of its pages, are resampled; of a single page, its loads. */
   mean_speedup_interval: StudyIntervals;
+  /** Over pages, of their loads' geometric means; the same holds for the best and the worst page. */
   median_speedup: StudyIndices;
   /** Where the study varies it. */
   migration?: StudyMigration;

@@ -1,4 +1,4 @@
-//! Text in several lines. The reader's font is not known, so widths are those of a wide one.
+//! Text in several lines. The reader's font is not known, so widths are a wide font's.
 
 /// `text` in lines that are at most `width` wide in letters of height `size`. A word that is wider than a line is split.
 pub(super) fn wrapped_to_width(text: &str, width: f64, size: f64) -> Vec<String> {

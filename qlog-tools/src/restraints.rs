@@ -16,6 +16,7 @@ use crate::trace::Trace;
 use crate::views::no_restraints;
 use moments::moments;
 use sender::Sender;
+pub(crate) use silences::with_repairs;
 use silences::with_silences;
 
 /// A pause of at most this is the sender's own work: it counts as sending. Timers have no finer granularity.

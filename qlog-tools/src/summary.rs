@@ -57,7 +57,7 @@ pub struct Summary {
     pub longest_wait: Option<LongestWait>,
     /// Whether the client's log shows that: without it, arrival times are unknown.
     pub knows_waits: bool,
-    /// Whether losses and timers are those of the responses' sender. With only a client's log, they are the client's own.
+    /// Whether losses and timers are the responses' sender's. With only a client's log, they are the client's own.
     #[serde(skip)]
     pub is_of_server: bool,
 }

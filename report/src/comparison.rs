@@ -64,7 +64,7 @@ pub struct PageComparison {
     pub baseline: String,
     /// Its resources in a sentence.
     pub resources: String,
-    /// What the numbers of the rows are, in a sentence or two.
+    /// How the numbers of the rows are made, in a sentence or two.
     pub numbers: String,
     /// One row for each run.
     pub rows: Vec<Row>,

@@ -104,7 +104,7 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// All of them: those of the configuration in the order of its lines, then the others as they were found.
+    /// All of them: first the configuration's in the order of its lines, then the others as they were found.
     pub(crate) fn in_order(mut self) -> Vec<Failure> {
         self.0.sort_by_key(|it| it.line.unwrap_or(usize::MAX));
         self.0.into_iter().map(|it| it.failure).collect()

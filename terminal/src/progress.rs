@@ -45,7 +45,7 @@ pub fn reading() -> Progress {
     })
 }
 
-/// Calls `tell` every so often until the bar is finished, if it is hidden.
+/// Calls `tell` at this interval until the bar is finished, if it is hidden.
 fn with_lines(
     bar: ProgressBar,
     every: Duration,

@@ -266,7 +266,7 @@ fn logs_of_one_connection_that_do_not_fit_are_not_joined_and_the_answer_says_why
     assert!(stderr.contains(expected), "{stderr}");
     let (_, stdout, _) = ran(&["summary", &client, &server, "--json"]);
     let document = json_of(&stdout);
-    assert_valid("qlog-summary", &document);
+    assert_valid("qlog-summary.json", &document);
     assert!(document["not_joined"][0].as_str().is_some_and(|it| it.ends_with(expected)));
     let fitting = write(&folder, "f.sqlog", &log("server", "packet_sent", 9));
     let (_, stdout, stderr) = ran(&["summary", &client, &fitting]);

@@ -182,11 +182,11 @@ fn a_setting_that_does_nothing_is_warned_about() {
     );
     let nothing = "has no effect, because this route pushes nothing";
     let expected = [
+        "x.toml: line 5: early_hints has no effect: it needs the fields of a backend, and no backend answers here"
+            .to_owned(),
         format!("x.toml: line 6: push_gate {nothing}"),
         format!("x.toml: line 7: max_concurrent_pushes {nothing}"),
         format!("x.toml: line 8: client_has {nothing}"),
-        "x.toml: line 5: early_hints has no effect: it needs the fields of a backend, and no backend answers here"
-            .to_owned(),
     ];
     assert_eq!(told, expected.join("\n"));
     let hinting =

@@ -192,7 +192,7 @@ impl Collector {
         }
     }
 
-    /// The packet of an event, without its number if `numbers_its_own` says so of its path.
+    /// The packet of an event, without its number if its path numbers its own packets, as `numbers_its_own` finds.
     fn of_first_path<'a>(
         &mut self,
         packet: Packet<'a>,

@@ -1,4 +1,4 @@
-//! Packets of several paths: with draft-ietf-quic-multipath each path numbers its own, after a migration they go on.
+//! A connection's paths and their packet numbers: with draft-ietf-quic-multipath each path numbers its own, after a migration they go on.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use super::quic::Direction;
 /// The repair of a packet whose number only its path gives a meaning.
 pub(super) const OTHER_PATHS: &str = "packets of paths that number their own (multipath) are counted and their data is read, but not their numbers, \
     acknowledgements and losses: these are of the first path";
-/// Paths that are told apart; packets of further ones count as numbered by themselves.
+/// The most paths that are distinguished; packets of further ones count as numbered by themselves.
 const PATHS: usize = 64;
 
 /// The paths so far, in each direction.

@@ -22,7 +22,7 @@ struct Silence {
 }
 
 /// The spans. Spans of the congestion window, and of applications without further data, become silences if nothing arrived
-/// that could have freed the window. So do pauses between the last new bytes of all responses and a retransmission.
+/// that could have freed the window.
 pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
     let silences = silences(trace);
     let mut split = Vec::with_capacity(spans.len());
@@ -46,15 +46,23 @@ pub(super) fn with_silences(spans: Vec<Span>, trace: &Trace) -> Vec<Span> {
         }
         push(&mut split, Span { from_us: at_us, ..span });
     }
-    let (probes_us, unsent) = (sent_again_us(trace), unsent(trace));
-    for span in split.iter_mut().filter(|it| it.by == Restraint::Application) {
-        let next = probes_us.partition_point(|it| *it <= span.from_us);
-        let is_repair = probes_us.get(next).is_some_and(|it| *it <= span.to_us + SENDING_US);
+    split
+}
+
+/// The spans, in which an application without further data waits for acknowledgements until its last retransmission. Only a whole log
+/// shows that, so a server cannot log it.
+pub(crate) fn with_repairs(spans: &[Span], trace: &Trace) -> Vec<Span> {
+    let (repairs_us, unsent) = (sent_again_us(trace), unsent(trace));
+    let mut split = Vec::with_capacity(spans.len());
+    for &span in spans {
         let place = unsent.partition_point(|it| it.1 <= span.from_us);
-        let has_more = unsent.get(place).is_some_and(|it| it.0 <= span.from_us);
-        if is_repair && !has_more {
-            span.by = Restraint::Acknowledgements;
-        }
+        let more_us = unsent.get(place).map_or(span.to_us, |it| it.0.min(span.to_us));
+        let repairs = repairs_us.partition_point(|it| *it <= more_us + SENDING_US);
+        let repaired_us = repairs_us[..repairs].last().map_or(0, |it| *it.min(&more_us));
+        let waits = span.by == Restraint::Application && repaired_us > span.from_us;
+        let to_us = if waits { repaired_us } else { span.from_us };
+        push(&mut split, Span { from_us: span.from_us, to_us, by: Restraint::Acknowledgements });
+        push(&mut split, Span { from_us: to_us, ..span });
     }
     split
 }

@@ -9,7 +9,7 @@ use super::measures::{Recovered, Spread};
 use super::ms;
 use crate::link_facts::joined;
 use crate::packet_curves::fresh;
-use crate::restraints::{Evidence, NO_WINDOW, Restraints, Span, bounds};
+use crate::restraints::{Evidence, NO_WINDOW, Restraints, Span, bounds, with_repairs};
 use crate::timeline::Transfer;
 use crate::trace::{Trace, Vantage};
 
@@ -105,7 +105,7 @@ impl Held {
         round_trips: Option<&Spread>,
     ) -> Result<Self, &'static str> {
         let restraints = Restraints::of(sender, Evidence::All)?;
-        let spans = within(&restraints.spans, &working(sender));
+        let spans = within(&with_repairs(&restraints.spans, sender), &working(sender));
         let totals_ms = Restraint::ALL.map(|by| (by, total_ms(&spans, by)));
         let working_ms: f64 = totals_ms.iter().map(|it| it.1).sum();
         let by = longest_of(&totals_ms);

@@ -291,7 +291,7 @@ impl Teller<'_> {
         Some(Sentence { about: "losses", text, moment: None })
     }
 
-    /// What both logs show of the server's packets, whatever it declared.
+    /// The server's packets that never arrived, by both logs, whatever it declared.
     fn never_came(&self) -> String {
         match self.summary.recovery.never_came {
             Some([lost, sent]) if lost > 0 => {

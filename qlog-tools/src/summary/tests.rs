@@ -1,4 +1,5 @@
 mod losses;
+mod unknown;
 
 use std::fmt::Write as _;
 

@@ -220,7 +220,8 @@ fn the_table_names_the_baseline_the_unit_and_the_verdict_by_setting() {
     };
     let schemes = vec![row("network 3g"), row("network 3g"), row("network cable")];
     let html = comparison_report(&Comparison { schemes, ..comparison() });
-    let caption = "ByteIndex of rr divided by that of each scheme, above the fold: above 1, the scheme is better.";
+    let caption = "ByteIndex of rr divided by that of each scheme, above the fold: above 1, the scheme is better. \
+                   The ByteIndex itself is the arithmetic mean over loads.";
     assert!(html.contains(&format!("<caption>{caption}</caption>")), "{html}");
     assert!(html.contains(">sites</th>"));
     for cell in [

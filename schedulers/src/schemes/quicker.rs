@@ -109,7 +109,7 @@ const QUEUE_LEVEL: u16 = 2;
 const LAST_LEVEL: u16 = 3;
 
 impl Clock {
-    /// When a packet of so many bytes that is next would be complete: never, of weight 0.
+    /// When the next packet, of this size, would be complete: never, of weight 0.
     fn after(&self, weight: u16, bytes: u64) -> f64 {
         self.now + bytes as f64 / f64::from(weight)
     }

@@ -1,4 +1,4 @@
-//! What Chromium's network errors mean for a page that does not load: cause and remedy.
+//! Cause and remedy of Chromium's network errors, for a page that does not load.
 
 /// Errors by their names without `net::`, or the beginning of their names. The first that fits counts.
 const MEANINGS: [(&str, &str); 18] = [

@@ -200,7 +200,7 @@ fn one_page_without_chance_is_one_case() -> Result<(), StudyError> {
     let sentences = answer(&plan, &study);
     assert_eq!(
         sentences[0],
-        "This is page davies-meenan alone: for a conclusion, a test needs pages of at least six sites, or at least six seeds on \
+        "This is page davies-meenan alone: for a conclusion, a test needs pages of at least six sites, or at least six seeds \
          where chance decides."
     );
     assert!(

@@ -60,7 +60,7 @@ fn loads(plan: &Plan) -> String {
     format!("{loads} of each under each scheme ({})", seeds(&plan.seeds))
 }
 
-/// What the numbers of a page are: `medians of 40 loads under each scheme; ...`.
+/// How a page's numbers are made: `medians of 40 loads under each scheme; ...`.
 pub(crate) fn of_numbers(plan: &Plan) -> String {
     match plan.seeds.len() {
         1 => "One load under each scheme.".to_owned(),

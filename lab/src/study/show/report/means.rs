@@ -24,7 +24,7 @@ impl View<'_> {
         if self.plan.repeats_the_paper() { "mean" } else { "geometric mean" }
     }
 
-    /// The same mean of the pages' `speedups`, for what is no row of the summary.
+    /// The same mean of the pages' `speedups`, where the summary has no row.
     pub(crate) fn mean_speedup(
         &self,
         speedups: &PageSpeedups<'_>,
