@@ -65,7 +65,7 @@ def test_stack_is_the_same_set_of_runs(client: Client, program: str, tmp_path: P
 
 def test_everything_that_a_study_varies_is_passed_on_and_merged(client: Client, program: str, tmp_path: Path) -> None:
     arguments = (
-        *("python-datetime", "--schemes", "rr", "--baseline", "rr", "--engine", "stack", "--network", "cable"),
+        *("python-datetime", "--schemes", "rr", "--baseline", "rr", "--engine", "stack", "--network", "cable", "--seeds", "1"),
         *("--cc", "bbr2,cubic", "--queue", "2bdp", "--push", "none,push", "--gate", "strict"),
         *("--hints", "preload", "--signals", "ignore,obey"),
     )
