@@ -1,6 +1,7 @@
 //! The outer shape of an event. Its body is parsed only if its name shows that it is relevant.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -19,6 +20,58 @@ pub(super) struct Event<'a> {
     pub(super) trigger: Option<Cow<'a, str>>,
     /// The path of its packet, if the connection has several.
     pub(super) path: Option<Cow<'a, str>>,
+}
+
+/// The shape of an event, by where its parts are in its record: an event that waits is not parsed again.
+#[derive(Debug)]
+pub(super) struct Shape {
+    time: f64,
+    name: Part,
+    data: Option<Range<usize>>,
+    others: [Option<Part>; 3],
+}
+
+/// A text of a record. One with escapes is kept.
+#[derive(Debug)]
+enum Part {
+    Within(Range<usize>),
+    Kept(String),
+}
+
+impl Shape {
+    /// The shape of an event that was parsed from this record.
+    pub(super) fn of(event: Event<'_>, record: &[u8]) -> Self {
+        let text = |it: Cow<'_, str>| match it {
+            Cow::Borrowed(text) => match within(text.as_bytes(), record) {
+                Some(range) => Part::Within(range),
+                None => Part::Kept(text.to_owned()),
+            },
+            Cow::Owned(text) => Part::Kept(text),
+        };
+        let Event { time, name, data, group, trigger, path } = event;
+        let others = [group, trigger, path].map(|it| it.map(text));
+        Self { time, name: text(name), data: within(data, record), others }
+    }
+
+    /// The event of this shape in its record.
+    pub(super) fn event<'a>(&'a self, record: &'a [u8]) -> Event<'a> {
+        let text = |it: &'a Part| match it {
+            Part::Within(range) => {
+                Cow::Borrowed(std::str::from_utf8(&record[range.clone()]).unwrap_or_default())
+            }
+            Part::Kept(text) => Cow::Borrowed(text.as_str()),
+        };
+        let [group, trigger, path] = self.others.each_ref().map(|it| it.as_ref().map(text));
+        let data = self.data.clone().map_or(&b"{}"[..], |it| &record[it]);
+        Event { time: self.time, name: text(&self.name), data, group, trigger, path }
+    }
+}
+
+/// Where a part of a record is in it.
+fn within(part: &[u8], record: &[u8]) -> Option<Range<usize>> {
+    let from = (part.as_ptr() as usize).checked_sub(record.as_ptr() as usize)?;
+    let range = from..from + part.len();
+    (range.end <= record.len()).then_some(range)
 }
 
 #[derive(Deserialize)]

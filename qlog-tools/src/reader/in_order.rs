@@ -2,18 +2,21 @@
 
 use std::collections::VecDeque;
 
+use super::event::{Event, Shape};
+
 /// The most events that wait: more than lines change places, and more than a browser logs between sending a packet and
 /// saying so.
 const WAITING_EVENTS: usize = 1 << 10;
 /// The most bytes of them.
 const WAITING_BYTES: usize = 1 << 20;
 
-/// An event that waits, unparsed.
+/// An event that waits; its body is not parsed.
 pub(super) struct Waiting {
     /// In the log's units.
     time: f64,
     /// Its number in the file, from 1.
     pub(super) record: u64,
+    pub(super) shape: Shape,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -34,15 +37,16 @@ impl InOrder {
         self.left.is_none_or(|left| left <= time)
     }
 
-    pub(super) fn add(&mut self, time: f64, record: u64, event: &[u8]) {
+    pub(super) fn add(&mut self, event: Event<'_>, record: u64, text: &[u8]) {
+        let (time, shape) = (event.time, Shape::of(event, text));
         let mut bytes = self.spare.pop().unwrap_or_default();
-        bytes.extend_from_slice(event);
+        bytes.extend_from_slice(text);
         self.bytes += bytes.len();
         let place = match self.waiting.back() {
             Some(last) if last.time > time => self.waiting.partition_point(|it| it.time <= time),
             _ => self.waiting.len(),
         };
-        self.waiting.insert(place, Waiting { time, record, bytes });
+        self.waiting.insert(place, Waiting { time, record, shape, bytes });
     }
 
     /// The earliest event, if more wait than may.
@@ -78,12 +82,16 @@ impl InOrder {
 mod tests {
     use super::*;
 
+    fn event(time: f64) -> Event<'static> {
+        Event { time, name: "a:b".into(), data: b"{}", group: None, trigger: None, path: None }
+    }
+
     #[test]
     fn events_leave_by_time_and_events_of_one_time_as_they_came() {
         let mut order = InOrder::default();
         for (record, time) in (1..).zip([1.0, 3.0, 2.0, 3.0, 1.5]) {
             assert!(order.has_place(time));
-            order.add(time, record, b"{}");
+            order.add(event(time), record, b"{}");
         }
         assert!(order.surplus().is_none());
         let left: Vec<u64> = std::iter::from_fn(|| order.earliest()).map(|it| it.record).collect();
@@ -97,14 +105,14 @@ mod tests {
     fn few_events_and_few_bytes_wait() {
         let mut order = InOrder::default();
         for record in 1..=2 * WAITING_EVENTS as u64 {
-            order.add(record as f64, record, b"{}");
+            order.add(event(record as f64), record, b"{}");
             if let Some(event) = order.surplus() {
                 assert_eq!(event.record, record - WAITING_EVENTS as u64);
                 order.reuse(event.bytes);
             }
         }
         let long = vec![b' '; WAITING_BYTES];
-        order.add(1e9, 1, &long);
+        order.add(event(1e9), 1, &long);
         let mut left = 0;
         while order.surplus().is_some() {
             left += 1;

@@ -147,7 +147,7 @@ impl Reading {
             trace.collector.trace.repair(EARLY, self.records);
         }
         trace.latest = trace.latest.max(event.time);
-        self.order.add(event.time, self.records, bytes);
+        self.order.add(event, self.records, bytes);
         true
     }
 
@@ -158,9 +158,14 @@ impl Reading {
         }
     }
 
-    fn let_in_waiting(&mut self, event: Waiting) {
-        self.let_in(event.record, &event.bytes);
-        self.order.reuse(event.bytes);
+    fn let_in_waiting(&mut self, waiting: Waiting) {
+        let Waiting { record, shape, bytes, .. } = waiting;
+        self.record = record;
+        // What cannot be read as it waited is read again, with repairs.
+        if !self.event(&shape.event(&bytes)) {
+            self.let_in(record, &bytes);
+        }
+        self.order.reuse(bytes);
     }
 
     fn let_in(&mut self, record: u64, bytes: &[u8]) {
