@@ -28,7 +28,8 @@ pub(super) struct Shape {
     time: f64,
     name: Part,
     data: Option<Range<usize>>,
-    others: [Option<Part>; 3],
+    /// Group, trigger and path, which few events have.
+    others: Option<Box<[Option<Part>; 3]>>,
 }
 
 /// A text of a record. One with escapes is kept.
@@ -49,7 +50,9 @@ impl Shape {
             Cow::Owned(text) => Part::Kept(text),
         };
         let Event { time, name, data, group, trigger, path } = event;
-        let others = [group, trigger, path].map(|it| it.map(text));
+        let others = [group, trigger, path];
+        let has_others = others.iter().any(Option::is_some);
+        let others = has_others.then(|| Box::new(others.map(|it| it.map(text))));
         Self { time, name: text(name), data: within(data, record), others }
     }
 
@@ -61,7 +64,8 @@ impl Shape {
             }
             Part::Kept(text) => Cow::Borrowed(text.as_str()),
         };
-        let [group, trigger, path] = self.others.each_ref().map(|it| it.as_ref().map(text));
+        let others = self.others.as_deref().map(|it| it.each_ref().map(|it| it.as_ref().map(text)));
+        let [group, trigger, path] = others.unwrap_or_default();
         let data = self.data.clone().map_or(&b"{}"[..], |it| &record[it]);
         Event { time: self.time, name: text(&self.name), data, group, trigger, path }
     }

@@ -16,6 +16,8 @@ pub(super) struct Waiting {
     time: f64,
     /// Its number in the file, from 1.
     pub(super) record: u64,
+    /// The trace to which it belongs.
+    pub(super) trace: usize,
     pub(super) shape: Shape,
     pub(super) bytes: Vec<u8>,
 }
@@ -37,16 +39,18 @@ impl InOrder {
         self.left.is_none_or(|left| left <= time)
     }
 
-    pub(super) fn add(&mut self, event: Event<'_>, record: u64, text: &[u8]) {
+    pub(super) fn add(&mut self, event: Event<'_>, trace: usize, record: u64, text: &[u8]) {
         let (time, shape) = (event.time, Shape::of(event, text));
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.extend_from_slice(text);
         self.bytes += bytes.len();
-        let place = match self.waiting.back() {
-            Some(last) if last.time > time => self.waiting.partition_point(|it| it.time <= time),
-            _ => self.waiting.len(),
-        };
-        self.waiting.insert(place, Waiting { time, record, shape, bytes });
+        let event = Waiting { time, record, trace, shape, bytes };
+        if self.waiting.back().is_none_or(|last| last.time <= time) {
+            self.waiting.push_back(event);
+        } else {
+            let place = self.waiting.partition_point(|it| it.time <= time);
+            self.waiting.insert(place, event);
+        }
     }
 
     /// The earliest event, if more wait than may.
@@ -91,7 +95,7 @@ mod tests {
         let mut order = InOrder::default();
         for (record, time) in (1..).zip([1.0, 3.0, 2.0, 3.0, 1.5]) {
             assert!(order.has_place(time));
-            order.add(event(time), record, b"{}");
+            order.add(event(time), 0, record, b"{}");
         }
         assert!(order.surplus().is_none());
         let left: Vec<u64> = std::iter::from_fn(|| order.earliest()).map(|it| it.record).collect();
@@ -105,14 +109,14 @@ mod tests {
     fn few_events_and_few_bytes_wait() {
         let mut order = InOrder::default();
         for record in 1..=2 * WAITING_EVENTS as u64 {
-            order.add(event(record as f64), record, b"{}");
+            order.add(event(record as f64), 0, record, b"{}");
             if let Some(event) = order.surplus() {
                 assert_eq!(event.record, record - WAITING_EVENTS as u64);
                 order.reuse(event.bytes);
             }
         }
         let long = vec![b' '; WAITING_BYTES];
-        order.add(event(1e9), 1, &long);
+        order.add(event(1e9), 0, 1, &long);
         let mut left = 0;
         while order.surplus().is_some() {
             left += 1;

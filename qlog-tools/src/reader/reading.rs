@@ -147,7 +147,7 @@ impl Reading {
             trace.collector.trace.repair(EARLY, self.records);
         }
         trace.latest = trace.latest.max(event.time);
-        self.order.add(event, self.records, bytes);
+        self.order.add(event, place, self.records, bytes);
         true
     }
 
@@ -159,10 +159,10 @@ impl Reading {
     }
 
     fn let_in_waiting(&mut self, waiting: Waiting) {
-        let Waiting { record, shape, bytes, .. } = waiting;
+        let Waiting { record, trace, shape, bytes, .. } = waiting;
         self.record = record;
         // What cannot be read as it waited is read again, with repairs.
-        if !self.event(&shape.event(&bytes)) {
+        if !self.event_of(trace, &shape.event(&bytes)) {
             self.let_in(record, &bytes);
         }
         self.order.reuse(bytes);
@@ -251,6 +251,11 @@ impl Reading {
             self.start(&Header::default(), false);
         }
         let place = self.place(event);
+        self.event_of(place, event)
+    }
+
+    /// The same for an event of the trace at `place`.
+    fn event_of(&mut self, place: usize, event: &Event<'_>) -> bool {
         let record = self.record;
         let reading = &mut self.traces[place];
         let (kept, streams) = (reading.collector.kept(), reading.collector.streams());
