@@ -80,7 +80,7 @@ impl PageSignals {
         self.used
     }
 
-    /// Whether a response's directive holds: `directive` or nothing. A browser that changes to HTTP/3 during a page asks for the rest of it on a connection
+    /// A response's directive, if it holds. A browser that changes to HTTP/3 during a page asks for the rest of the page on a connection
     /// that has not seen the document, so all directives hold there.
     pub fn directive(&self, directive: Option<Priority>) -> Option<Priority> {
         directive.filter(|_| self.used == SignalUse::Override || !self.has_page)

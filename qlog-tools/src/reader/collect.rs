@@ -1,6 +1,7 @@
 //! Collects the contents of events, and turns them into a trace at the end of the log.
 
-use std::borrow::Cow;
+mod packets;
+
 use std::collections::BTreeMap;
 
 use schedulers::Milestone;
@@ -13,13 +14,11 @@ use super::flow::Flow;
 use super::http3::{FrameEvent, Framing, Message, PriorityUpdated, StreamType, is_cut, kept};
 use super::names::EventKind;
 use super::paths::Paths;
-use super::quic::{
-    DataMoved, Direction, Frame, LoneStream, MilestoneEvent, Packet, Stream, stream_of,
-};
+use super::quic::{DataMoved, Direction, LoneStream, MilestoneEvent, Stream, stream_of};
 use crate::assembly::StreamFrame;
 use crate::event_list::About;
 use crate::limits;
-use crate::packet::{Packet as PacketRecord, PacketEvent, Space};
+use crate::packet::Space;
 use crate::timeline::RenderTimes;
 use crate::trace::{Detail, PrioritySignal, SchedulerCall, SignalKind, StreamRole, Trace, Vantage};
 
@@ -109,107 +108,6 @@ impl Collector {
         self.streams.len() + self.received.streams() + self.sent.streams() + self.promises.len()
     }
 
-    /// Returns whether it is new, not a duplicate of the preceding packet event.
-    pub(super) fn packet(
-        &mut self,
-        time_us: u64,
-        event: &Event<'_>,
-        direction: Direction,
-    ) -> serde_json::Result<bool> {
-        let packet: Packet<'_> = body(event.data)?;
-        if let ([frame], true) = (packet.frames(), packet.is_only_a_frame()) {
-            if self.detail >= Detail::Events {
-                self.about = packet.about(direction.event());
-            }
-            self.stream_frame(time_us, frame.stream(), packet.number(), direction);
-            return Ok(true);
-        }
-        let packet = self.of_first_path(packet, event, |paths, path, number| {
-            paths.numbers_its_own(path, direction, number)
-        });
-        let key = packet.number().map(|number| (time_us, packet.space(), number));
-        let last = &mut self.last_packets[direction as usize];
-        if key.is_some() && *last == key {
-            return Ok(false);
-        }
-        *last = key;
-        self.first_packets(&packet, direction);
-        match direction {
-            Direction::Received => self.trace.counts.packets_received += 1,
-            Direction::Sent => self.trace.counts.packets_sent += 1,
-        }
-        self.packet_record(time_us, &packet, direction.event());
-        if direction == Direction::Sent && packet.is_probe() {
-            self.timeout(time_us);
-        }
-        if direction == Direction::Received
-            && self.detail >= Detail::Arrivals
-            && packet.space() == Space::Application
-            && let Some(number) = packet.number()
-        {
-            self.trace.packets.get_or_insert_default().received.add(number, number);
-        }
-        if let (Direction::Sent, true, Some(number)) =
-            (direction, self.keeps_acknowledgements(), packet.number())
-        {
-            self.acknowledged.sent(packet.space(), number);
-        }
-        self.handshake(time_us, &packet, direction);
-        if self.detail >= Detail::Full {
-            self.fill(time_us, &packet, direction);
-        }
-        // Now, because acknowledgements in the same packet become separate records.
-        let place = self.last_record();
-        self.trace.counts.packet_frames += packet.frames().len() as u64;
-        self.frames(time_us, &packet, place, direction);
-        Ok(true)
-    }
-
-    /// The frames of a packet, whose last record is at `place`.
-    fn frames(&mut self, time_us: u64, packet: &Packet<'_>, place: u32, direction: Direction) {
-        for frame in packet.frames() {
-            if let Some(stream) = frame.stream() {
-                self.trace.counts.frames_without_length += u64::from(frame.lacks_length());
-                self.frame(time_us, stream, packet.number(), place, direction);
-            } else if frame.is("stream") {
-                self.impossible_frames += 1;
-            } else if let Some(stream) = frame.stopped_stream() {
-                if !self.is_of_requests(direction.other()) {
-                    self.flow(direction.other()).stop(time_us, stream);
-                }
-            } else if direction == Direction::Received {
-                if self.keeps_acknowledgements() && frame.is("ack") {
-                    let ranges = frame.acknowledged();
-                    let fresh = self.acknowledge(time_us, packet.space(), &ranges);
-                    if self.detail >= Detail::Full && packet.space() == Space::Application {
-                        self.ack(time_us, frame, &ranges, fresh);
-                    }
-                }
-                if self.detail >= Detail::Full {
-                    self.credit(time_us, frame);
-                }
-            }
-        }
-    }
-
-    /// The packet of an event, without its number if its path numbers its own packets, as `numbers_its_own` finds.
-    fn of_first_path<'a>(
-        &mut self,
-        packet: Packet<'a>,
-        event: &Event<'_>,
-        numbers_its_own: impl Fn(&mut Paths, Option<&Cow<'_, str>>, u64) -> bool,
-    ) -> Packet<'a> {
-        let path = packet.path();
-        let path = path.as_ref().or(event.path.as_ref());
-        let number = packet.number().filter(|_| packet.space() == Space::Application);
-        let is_own = number.is_some_and(|it| numbers_its_own(&mut self.paths, path, it));
-        if !is_own {
-            return packet;
-        }
-        self.packets_of_others += 1;
-        packet.without_number()
-    }
-
     /// An event that the figures can mark.
     pub(super) fn moment(&mut self, time_us: u64, name: &str) {
         if self.detail < Detail::Full {
@@ -252,37 +150,6 @@ impl Collector {
             &about,
             event.data,
         );
-    }
-
-    pub(super) fn packet_lost(
-        &mut self,
-        time_us: u64,
-        event: &Event<'_>,
-    ) -> serde_json::Result<()> {
-        let packet: Packet<'_> = body(event.data)?;
-        let packet =
-            self.of_first_path(packet, event, |paths, path, _| paths.has_own_numbers(path));
-        let lost = &mut self.trace.counts.packets_lost;
-        *lost = lost.saturating_add(packet.lost_packets.map_or(1, |it| it.0));
-        self.packet_record(time_us, &packet, PacketEvent::Lost);
-        Ok(())
-    }
-
-    fn packet_record(&mut self, time_us: u64, packet: &Packet<'_>, event: PacketEvent) {
-        if self.detail >= Detail::Events {
-            self.about = packet.about(event);
-        }
-        if self.detail >= Detail::Full {
-            let (space, number, bytes) = (packet.space(), packet.number(), packet.bytes());
-            let is_ack_eliciting =
-                event == PacketEvent::Sent && packet.frames().iter().any(Frame::is_ack_eliciting);
-            let record = PacketRecord { time_us, event, space, number, bytes, is_ack_eliciting };
-            self.trace.packets.get_or_insert_default().all.push(record);
-        }
-    }
-
-    fn last_record(&self) -> u32 {
-        u32::try_from(self.trace.packets().len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
     /// A STREAM frame in a packet with this number, whose record has this index.

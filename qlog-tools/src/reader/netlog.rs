@@ -2,7 +2,8 @@
 //!
 //! A netlog is one JSON document of all the browser's network activity. Its events have numbers that its `constants` name. A
 //! packet's frames are events of their own: the frames of a received packet follow its header, the frames of a sent packet
-//! precede it. Times are whole milliseconds, but packets also have the microsecond at which they were sent or declared lost. Session events without a qlog equivalent keep the netlog's name.
+//! precede it. Times are whole milliseconds, but packets also have the microsecond at which they were sent or declared lost. Session
+//! events without a qlog equivalent keep the netlog's name.
 
 mod frames;
 

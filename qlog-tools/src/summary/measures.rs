@@ -182,8 +182,8 @@ impl Recovered {
 
     /// The share of packets that were finally lost: with both logs, those that never arrived, and otherwise from the declarations.
     pub(super) fn loss_share(&self) -> f64 {
-        if let Some([lost, sent]) = self.never_came {
-            return lost as f64 / sent as f64;
+        if let (Some(_), Some(share)) = (self.never_came, self.never_came_share) {
+            return share;
         }
         let all = self.lost_share.unwrap_or_default();
         match (self.lost, self.spurious) {

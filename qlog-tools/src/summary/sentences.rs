@@ -293,10 +293,10 @@ impl Teller<'_> {
 
     /// The server's packets that never arrived, by both logs, whatever it declared.
     fn never_came(&self) -> String {
-        match self.summary.recovery.never_came {
-            Some([lost, sent]) if lost > 0 => {
-                let share = percent(lost as f64 / sent as f64);
-                format!("; {lost} of {sent} 1-RTT packets never arrived ({share})")
+        let recovered = &self.summary.recovery;
+        match (recovered.never_came, recovered.never_came_share) {
+            (Some([lost, sent]), Some(share)) if lost > 0 => {
+                format!("; {lost} of {sent} 1-RTT packets never arrived ({})", percent(share))
             }
             _ => String::new(),
         }
