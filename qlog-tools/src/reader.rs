@@ -137,7 +137,14 @@ pub fn read(file: &str, input: impl Read) -> Result<Trace, ReadError> {
 /// Reads all connections in the log at `path`; `-` is the standard input. There is at least one.
 pub fn read_file_traces(path: &Path, options: ReadOptions) -> Result<Vec<Trace>, ReadError> {
     let (file, input) = open(path)?;
-    read_traces(&file, input, options)
+    // A pipe cannot be read again.
+    if !path.is_file() {
+        return read_traces(&file, input, options);
+    }
+    match read_into(Reading::as_logged(&file, options), &file, input)? {
+        Some(traces) => Ok(traces),
+        None => read_traces(&file, open(path)?.1, options),
+    }
 }
 
 /// Its name, and its bytes.
@@ -158,8 +165,19 @@ pub fn read_traces(
     input: impl Read,
     options: ReadOptions,
 ) -> Result<Vec<Trace>, ReadError> {
-    let mut reading = Reading::new(file, options);
+    read_into(Reading::new(file, options), file, input).map(Option::unwrap_or_default)
+}
+
+/// The connections of a log; `None` if it must be read again, by time.
+fn read_into(
+    mut reading: Reading,
+    file: &str,
+    input: impl Read,
+) -> Result<Option<Vec<Trace>>, ReadError> {
     let Given { container, begins, broken_off } = give(file, input, &mut reading)?;
+    if reading.is_in_disorder() {
+        return Ok(None);
+    }
     match broken_off {
         Some(ENDS_EARLY) => reading.repair(ENDS_EARLY),
         Some(why) => reading.leave_out(why),
@@ -170,10 +188,11 @@ pub fn read_traces(
     if reading.has_too_much_text() {
         return Err(Unread::TooMuchText.of(file));
     }
-    reading.finish(container).ok_or_else(|| match container {
+    let traces = reading.finish(container).ok_or_else(|| match container {
         Container::Contained => Unread::NoTraces(begins).of(file),
         _ => Unread::NotQlog(records, begins).of(file),
-    })
+    })?;
+    Ok(Some(traces))
 }
 
 /// A receiver of the pieces of a log, one after another.

@@ -60,7 +60,7 @@ impl EventKind {
 /// Events that qlog's schemas of any generation define and the reader does not need.
 const UNUSED: &str = "\
     ack_new acks_dropped alpn_information alpn_update amount_updated app_idle_update app_limited_update \
-    bandwidth_est_update bytes_in_flight_update connection_close connection_closed connection_id_update \
+    bandwidth_est_update connection_close connection_closed connection_id_update \
     connection_id_updated connection_migration connection_new connection_retry connection_started \
     connection_state_updated crypto_new cwnd_update datagram_created \
     datagram_data_moved datagram_dropped datagram_parsed datagram_received datagram_sent \

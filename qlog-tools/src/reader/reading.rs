@@ -10,7 +10,6 @@ use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
 use super::in_order::{InOrder, Waiting};
-use super::netlog::NETLOG;
 use super::trace_reading::TraceReading;
 use super::{ReadOptions, Sink};
 use crate::limits;
@@ -28,6 +27,21 @@ const NO_HEADER: &str = "there is no header; times are taken as milliseconds";
 const FULL: &str =
     "the file has more frames, streams or traces than the limits allow; the rest was not read";
 
+/// In which order events are read.
+enum Order {
+    /// As logged, as long as that is the order of their times.
+    AsLogged,
+    /// One is earlier than one before it, so the log must be read again by time.
+    Broken,
+    ByTime(InOrder),
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self::ByTime(InOrder::default())
+    }
+}
+
 /// The traces of one file while it is read.
 #[derive(Default)]
 pub(super) struct Reading {
@@ -40,7 +54,7 @@ pub(super) struct Reading {
     pub(super) records: u64,
     /// The record that is being read: one that waited for earlier events is not the last.
     record: u64,
-    order: InOrder,
+    order: Order,
     /// The memory that all traces use.
     kept: usize,
     streams: usize,
@@ -84,6 +98,9 @@ impl Sink for Reading {
     }
 
     fn is_full(&mut self) -> bool {
+        if self.is_in_disorder() {
+            return true;
+        }
         let is_full = self.kept >= limits::KEPT
             || self.streams >= limits::STREAMS
             || self.traces.len() >= limits::TRACES;
@@ -104,6 +121,16 @@ impl Reading {
         Self { options, file: file.to_owned(), ..Self::default() }
     }
 
+    /// The same for a log that can be read again: its events need not wait for earlier ones unless it proves to be in disorder.
+    pub(super) fn as_logged(file: &str, options: ReadOptions) -> Self {
+        Self { order: Order::AsLogged, ..Self::new(file, options) }
+    }
+
+    /// Whether the log must be read again, by time.
+    pub(super) fn is_in_disorder(&self) -> bool {
+        matches!(self.order, Order::Broken)
+    }
+
     pub(super) fn has_too_much_text(&self) -> bool {
         self.text_bytes > limits::TEXTS_BYTES
     }
@@ -116,13 +143,16 @@ impl Reading {
             self.let_in_all();
             self.let_in(self.records, bytes);
         }
-        while let Some(event) = self.order.surplus() {
+        while let Order::ByTime(order) = &mut self.order
+            && let Some(event) = order.surplus()
+        {
             self.let_in_waiting(event);
         }
     }
 
     /// Whether these bytes are an event that can wait for earlier ones. Times that count from the event before show no order.
     fn waits(&mut self, bytes: &[u8]) -> bool {
+        let Order::ByTime(order) = &self.order else { return false };
         let clock = self.current.map(|place| &self.traces[place].header_clock);
         if clock.is_some_and(|it| it.counts_from_previous) {
             return false;
@@ -133,7 +163,7 @@ impl Reading {
             Event::quick(bytes).or_else(|| Event::object(bytes))
         };
         let Some(event) = event else { return false };
-        if !event.time.is_finite() || !self.order.has_place(event.time) {
+        if !event.time.is_finite() || !order.has_place(event.time) {
             return false;
         }
         if self.current.is_none() {
@@ -141,19 +171,20 @@ impl Reading {
         }
         let place = self.place(&event);
         let trace = &mut self.traces[place];
-        // A netlog says later when its packets were sent, so it is not in disorder.
-        let is_netlog = || trace.collector.trace.header.format.as_deref() == Some(NETLOG);
-        if event.time < trace.latest && !is_netlog() {
+        if trace.is_earlier(event.time) && !trace.is_netlog() {
             trace.collector.trace.repair(EARLY, self.records);
         }
-        trace.latest = trace.latest.max(event.time);
-        self.order.add(event, place, self.records, bytes);
+        if let Order::ByTime(order) = &mut self.order {
+            order.add(event, place, self.records, bytes);
+        }
         true
     }
 
     /// Reads the events that wait for earlier ones.
     pub(super) fn let_in_all(&mut self) {
-        while let Some(event) = self.order.earliest() {
+        while let Order::ByTime(order) = &mut self.order
+            && let Some(event) = order.earliest()
+        {
             self.let_in_waiting(event);
         }
     }
@@ -165,7 +196,9 @@ impl Reading {
         if !self.event_of(trace, &shape.event(&bytes)) {
             self.let_in(record, &bytes);
         }
-        self.order.reuse(bytes);
+        if let Order::ByTime(order) = &mut self.order {
+            order.reuse(bytes);
+        }
     }
 
     fn let_in(&mut self, record: u64, bytes: &[u8]) {
@@ -240,7 +273,11 @@ impl Reading {
         reading.set_header(header);
         self.text_bytes += reading.collector.trace.text_bytes();
         self.current = Some(self.traces.len());
-        self.order.begin();
+        match &mut self.order {
+            Order::ByTime(order) => order.begin(),
+            Order::AsLogged if reading.is_netlog() => self.order = Order::Broken,
+            Order::AsLogged | Order::Broken => {}
+        }
         self.groups.clear();
         self.traces.push(reading);
     }
@@ -258,6 +295,9 @@ impl Reading {
     fn event_of(&mut self, place: usize, event: &Event<'_>) -> bool {
         let record = self.record;
         let reading = &mut self.traces[place];
+        if matches!(self.order, Order::AsLogged) && reading.is_earlier(event.time) {
+            self.order = Order::Broken;
+        }
         let (kept, streams) = (reading.collector.kept(), reading.collector.streams());
         let text_bytes = reading.collector.text_bytes;
         let was_read = reading.event(event, record);

@@ -1,5 +1,7 @@
 //! Whole logs through the reader: small ones written here, and sample files if available.
 
+mod limits;
+pub(super) mod order;
 mod samples;
 mod stacks;
 
@@ -282,74 +284,6 @@ fn a_vantage_from_outside_counts_where_the_log_names_none() {
     assert_eq!(read("network"), (Vantage::Server, 1, false));
 }
 
-/// The client's log with its events in another order: each is displaced by at most `most`.
-fn displaced(most: usize) -> String {
-    let mut lines: Vec<&str> = CLIENT.trim().lines().collect();
-    let header = lines.remove(0);
-    for piece in lines.chunks_mut(most + 1) {
-        piece.reverse();
-    }
-    format!("{header}\n{}\n", lines.join("\n"))
-}
-
-#[test]
-fn events_are_read_in_the_order_of_their_times() {
-    let expected = read_ok(&sequence(CLIENT));
-    for most in [1, 3, 12] {
-        let trace = read_ok(displaced(most).as_bytes());
-        assert_eq!(trace.timeline, expected.timeline, "{most}");
-        assert_eq!(trace.streams[0].reordered_bytes, expected.streams[0].reordered_bytes);
-        let [repair] = &trace.repairs[..] else { panic!("{:?}", trace.repairs) };
-        assert!(repair.what.ends_with("in the order of their times"), "{}", repair.what);
-        // In each piece, all but its latest event.
-        assert_eq!(repair.count, 13 - 13_u64.div_ceil(most as u64 + 1), "{most}");
-        assert_eq!((repair.first_record, trace.incomplete()), (3, None));
-    }
-}
-
-/// Two paths that number their own packets, named as drafts name them; and one that goes on after a migration.
-#[test]
-fn packets_of_two_paths_with_the_same_number_are_two() {
-    let packet = |number: u64, in_header: &str, beside: &str| {
-        format!(
-            r#"{{"time":1,"name":"quic:packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":{number}{in_header}}},"frames":[{{"frame_type":"stream","stream_id":0,"offset":{},"length":10}}]}}{beside}}}"#,
-            number * 20 + if in_header.is_empty() && beside.is_empty() { 0 } else { 10 }
-        )
-    };
-    let header = r#"{"file_schema":"x","trace":{"vantage_point":{"type":"server"}}}"#;
-    for (in_header, beside) in
-        [(r#","path_id":1"#, ""), ("", r#","path":"1""#), ("", r#","path":1"#)]
-    {
-        let twice = packet(2, "", "");
-        let lines = [1, 2].map(|it| [packet(it, "", ""), packet(it, in_header, beside)]).concat();
-        let log = format!("{header}\n{}\n{twice}\n{twice}\n", lines.join("\n"));
-        let trace = read_ok(log.as_bytes());
-        assert_eq!((trace.counts.packets_sent, trace.unique_stream_bytes()), (5, 40), "{log}");
-        let count =
-            |what: &str| trace.repairs.iter().find(|it| it.what.contains(what)).map(|it| it.count);
-        assert_eq!((count("twice"), count("multipath")), (Some(1), Some(2)), "{:?}", trace.repairs);
-        assert!(trace.incomplete().is_some());
-        let migrated = [packet(1, "", ""), packet(2, in_header, beside)].join("\n");
-        let trace = read_ok(format!("{header}\n{migrated}\n").as_bytes());
-        assert_eq!((trace.counts.packets_sent, trace.incomplete()), (2, None));
-    }
-}
-
-#[test]
-fn events_that_count_from_the_one_before_are_in_the_logs_order() {
-    let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"},"common_fields":{"time_format":"delta"}}}"#;
-    let event = |time| {
-        format!(
-            r#"{{"time":{time},"name":"quic:packet_received","data":{{"frames":[{{"frame_type":"stream","stream_id":0,"offset":0,"length":{time}}}]}}}}"#
-        )
-    };
-    let log = [header.to_owned(), event(5), event(3), event(1)].join("\n");
-    let trace = read_ok(log.as_bytes());
-    let times_us: Vec<u64> = trace.timeline.frames.iter().map(|it| it.time_us).collect();
-    assert_eq!(times_us, [5_000, 8_000, 9_000]);
-    assert!(!trace.repairs.iter().any(|it| it.what.contains("earlier")), "{:?}", trace.repairs);
-}
-
 #[test]
 fn connections_with_ids_of_their_own_are_traces_of_their_own() {
     let packet = |group: &str, stream: u64| {
@@ -425,21 +359,6 @@ fn a_response_without_fin_has_ended_only_when_its_bytes_are_there() {
 }
 
 #[test]
-fn a_packet_logged_twice_counts_once_and_steps_back_are_reported() {
-    let packet = r#"{"time":5,"name":"quic:packet_received","data":{"header":{"packet_number":7},"frames":[{"frame_type":"stream","stream_id":0,"length":9}]}}"#;
-    let earlier = packet.replace("\"time\":5", "\"time\":4").replace(":7", ":8");
-    let log = format!("{packet}\n{packet}\n{earlier}\n");
-    let trace = read_ok(log.as_bytes());
-    assert_eq!((trace.counts.events, trace.counts.packets_received), (3, 2));
-    let at = |what: &str| {
-        let repair = trace.repairs.iter().find(|it| it.what.contains(what));
-        repair.map(|it| (it.count, it.first_record))
-    };
-    assert_eq!((at("twice"), at("earlier")), (Some((1, 2)), Some((1, 3))));
-    assert_eq!(trace.timeline.frames.iter().map(|it| it.time_us).collect::<Vec<_>>(), [4000, 5000]);
-}
-
-#[test]
 fn full_detail_has_packets_acknowledgements_and_recovery() {
     let log = r#"
 {"qlog_version":"0.3","trace":{"vantage_point":{"type":"server"}}}
@@ -498,92 +417,6 @@ proptest! {
     }
 }
 
-#[test]
-fn deep_nesting_is_left_out_and_what_follows_is_read() {
-    let deep = format!(
-        "{{\"time\":1,\"name\":\"quic:packet_sent\",\"data\":{{\"frames\":{}{}}}}}",
-        "[".repeat(100_000),
-        "]".repeat(100_000)
-    );
-    let good = r#"{"time":2,"name":"quic:packet_received","data":{"frames":[{"frame_type":"stream","stream_id":0,"length":9}]}}"#;
-    for log in
-        [format!("{good}\n{deep}\n"), format!("{{\"traces\":[{{\"events\":[{deep},{good}]}}]}}")]
-    {
-        let trace = read_ok(log.as_bytes());
-        assert_eq!((trace.counts.bad_records, trace.unique_stream_bytes()), (1, 9));
-    }
-}
-
-fn request(stream: u64, path: &str) -> String {
-    format!(
-        r#"{{"time":1,"name":"http3:frame_created","data":{{"stream_id":{stream},"frame":{{"frame_type":"headers","headers":[{{"name":":method","value":"GET"}},{{"name":":path","value":"{path}"}}]}}}}}}"#
-    ) + "\n"
-}
-
-#[test]
-fn a_long_url_is_cut_and_counted() {
-    let trace = read_ok(request(0, &"p".repeat(9000)).as_bytes());
-    let url = &trace.timeline.transfers[0].url;
-    assert_eq!((url.chars().count(), url.chars().last()), (2001, Some('\u{2026}')));
-    assert!(trace.repairs.iter().any(|it| it.what.contains("2000 characters") && it.count == 1));
-}
-
-#[test]
-fn more_text_than_a_page_has_is_an_error_and_not_memory() {
-    let path = "p".repeat(2000);
-    let log: String = (0..101_000).map(|place| request(4 * place, &path)).collect();
-    let error = read("test", log.as_bytes()).map(|_| ()).unwrap_err().to_string();
-    assert!(error.starts_with("test: its URLs and other texts take more than 192 MiB"), "{error}");
-}
-
-#[test]
-fn damaged_gzip_is_not_called_an_early_end() {
-    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    packer.write_all(&sequence(CLIENT)).unwrap();
-    let mut packed = packer.finish().unwrap();
-    let checksum = packed.len() - 8;
-    packed[checksum] ^= 1;
-    let repairs =
-        |bytes: &[u8]| read_ok(bytes).repairs.iter().map(|it| it.what).collect::<Vec<_>>();
-    assert_eq!(repairs(&packed), [DAMAGED]);
-    packed.truncate(checksum);
-    assert_eq!(repairs(&packed), [CUT]);
-}
-
-/// mvfst's log of a server in 2020 with these columns.
-fn mvfst(columns: &str) -> String {
-    let events = [
-        r#"["100","TRANSPORT","PACKET_RECEIVED","DEFAULT",{"frames":[{"frame_type":"stream","stream_id":"0","offset":"0","length":"40","fin":true}],"header":{"packet_number":1,"packet_size":80},"packet_type":"1RTT"}]"#,
-        r#"["1000","TRANSPORT","PACKET_SENT","DEFAULT",{"frames":[{"frame_type":"stream","stream_id":"0","offset":"0","length":"1000","fin":true}],"header":{"packet_number":0,"packet_size":1040},"packet_type":"1RTT"}]"#,
-        r#"["1100","METRIC_UPDATE","CONGESTION_METRIC_UPDATE","DEFAULT",{"bytes_in_flight":1040,"current_cwnd":12000,"congestion_event":"x","state":"","recovery_state":""}]"#,
-        r#"["1200","RECOVERY","METRIC_UPDATE","DEFAULT",{"latest_rtt":41000,"min_rtt":40000,"smoothed_rtt":40500,"ack_delay":0}]"#,
-        r#"["1300","LOSS","PACKETS_LOST","DEFAULT",{"largest_lost_packet_num":18,"lost_bytes":9000,"lost_packets":8}]"#,
-        r#"["1400","loss","packets_lost","DEFAULT",{"largest_lost_packet_num":19,"lost_bytes":1040,"lost_packets":1}]"#,
-    ];
-    let head = r#"{"qlog_version":"draft-00","title":"mvfst qlog","traces":[{"vantage_point":{"type":"server"},"configuration":{"time_offset":0,"time_units":"us"},"event_fields":"#;
-    format!(r#"{head}[{columns}],"events":[{}]}}]}}"#, events.join(","))
-}
-
-#[test]
-fn mvfsts_columns_windows_and_losses_are_read_in_either_case() {
-    for columns in [
-        r#""relative_time","CATEGORY","EVENT_TYPE","TRIGGER","DATA""#,
-        r#""relative_time","category","event_type","trigger","data""#,
-    ] {
-        let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
-        let trace = read_traces("log", mvfst(columns).as_bytes(), options).unwrap().remove(0);
-        assert_eq!(trace.header.stack.name.as_deref(), Some("mvfst"));
-        assert_eq!((trace.counts.events, trace.counts.unknown_events), (6, 0), "{columns}");
-        assert_eq!((trace.unique_stream_bytes(), trace.counts.packets_lost), (1000, 9));
-        let window = trace.samples()[0];
-        assert_eq!(
-            (window.time_us, window.congestion_window_bytes, window.bytes_in_flight),
-            (1100, Some(12_000), Some(1040))
-        );
-        assert_eq!(trace.samples()[1].smoothed_rtt_ms, Some(40.5));
-    }
-}
-
 /// A client's log with `events` after its header.
 fn clients_log(events: &[String]) -> String {
     let header = r#"{"qlog_version":"0.3","trace":{"vantage_point":{"type":"client"}}}"#;
@@ -606,24 +439,6 @@ fn what_is_left_out_is_said_and_a_log_that_ends_early_has_nothing_left_out() {
     assert_eq!(incomplete(&[&bad, &bad]).as_deref(), Some(said));
     assert_eq!(incomplete(&[packet, &packet[..40]]), None, "the program was stopped");
     assert!(incomplete(&[&packet[..40], packet]).is_some());
-}
-
-#[test]
-fn sixty_thousand_requests_are_all_read() {
-    let events: Vec<String> = (0..60_000_u64)
-        .flat_map(|request| {
-            let stream = 4 * request;
-            [
-                format!(r#"{{"time":{request},"name":"http:frame_created","data":{{"stream_id":{stream},"frame":{{"frame_type":"headers","headers":[{{"name":":method","value":"GET"}},{{"name":":path","value":"/{request}"}}]}}}}}}"#),
-                format!(r#"{{"time":{request},"name":"transport:packet_sent","data":{{"frames":[{{"frame_type":"stream","stream_id":{stream},"offset":0,"length":9,"fin":true}}]}}}}"#),
-                format!(r#"{{"time":{request},"name":"transport:packet_received","data":{{"frames":[{{"frame_type":"stream","stream_id":{stream},"offset":0,"length":1000,"fin":true}}]}}}}"#),
-            ]
-        })
-        .collect();
-    let options = ReadOptions { detail: Detail::Summary, ..ReadOptions::default() };
-    let log = clients_log(&events);
-    let trace = read_traces("a", log.as_bytes(), options).unwrap().remove(0);
-    assert_eq!((trace.unique_stream_bytes(), trace.incomplete()), (60_000_000, None));
 }
 
 #[test]

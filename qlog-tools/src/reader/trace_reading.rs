@@ -8,6 +8,7 @@ use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
 use super::names::{EventKind, kind};
+use super::netlog::NETLOG;
 use super::quic::Direction;
 use crate::limits;
 use crate::trace::Vantage;
@@ -39,6 +40,18 @@ pub(super) struct TraceReading {
 impl TraceReading {
     pub(super) fn is_empty(&self) -> bool {
         self.collector.trace.counts.events == 0
+    }
+
+    /// Whether this is a netlog, which says later when its packets were sent: its order is not that of its times, and right.
+    pub(super) fn is_netlog(&self) -> bool {
+        self.collector.trace.header.format.as_deref() == Some(NETLOG)
+    }
+
+    /// Whether an event of this time is earlier than one before it. Times that count from the event before show no order.
+    pub(super) fn is_earlier(&mut self, time: f64) -> bool {
+        let is_earlier = time < self.latest && !self.header_clock.counts_from_previous;
+        self.latest = self.latest.max(time);
+        is_earlier
     }
 
     pub(super) fn set_header(&mut self, header: &Header) {

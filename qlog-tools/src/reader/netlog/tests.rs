@@ -113,6 +113,11 @@ fn session() -> String {
 }
 
 #[test]
+fn a_netlogs_file_is_read_like_a_pipe() {
+    crate::reader::tests::order::assert_a_file_is_read_like_a_pipe(&session());
+}
+
+#[test]
 fn all_that_a_session_says_is_read_or_counted() {
     use crate::event_list::{FrameContent, RowAbout};
     let log = session();

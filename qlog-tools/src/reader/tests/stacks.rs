@@ -189,3 +189,65 @@ fn an_archive_that_is_cut_anywhere_is_not_complete() {
         assert_eq!(read("a.gz", &packed[..]).unwrap().incomplete(), None);
     }
 }
+
+/// mvfst's log of a server in 2020 with these columns.
+fn mvfst(columns: &str) -> String {
+    let events = [
+        r#"["100","TRANSPORT","PACKET_RECEIVED","DEFAULT",{"frames":[{"frame_type":"stream","stream_id":"0","offset":"0","length":"40","fin":true}],"header":{"packet_number":1,"packet_size":80},"packet_type":"1RTT"}]"#,
+        r#"["1000","TRANSPORT","PACKET_SENT","DEFAULT",{"frames":[{"frame_type":"stream","stream_id":"0","offset":"0","length":"1000","fin":true}],"header":{"packet_number":0,"packet_size":1040},"packet_type":"1RTT"}]"#,
+        r#"["1100","METRIC_UPDATE","CONGESTION_METRIC_UPDATE","DEFAULT",{"bytes_in_flight":1040,"current_cwnd":12000,"congestion_event":"x","state":"","recovery_state":""}]"#,
+        r#"["1200","RECOVERY","METRIC_UPDATE","DEFAULT",{"latest_rtt":41000,"min_rtt":40000,"smoothed_rtt":40500,"ack_delay":0}]"#,
+        r#"["1300","LOSS","PACKETS_LOST","DEFAULT",{"largest_lost_packet_num":18,"lost_bytes":9000,"lost_packets":8}]"#,
+        r#"["1400","loss","packets_lost","DEFAULT",{"largest_lost_packet_num":19,"lost_bytes":1040,"lost_packets":1}]"#,
+    ];
+    let head = r#"{"qlog_version":"draft-00","title":"mvfst qlog","traces":[{"vantage_point":{"type":"server"},"configuration":{"time_offset":0,"time_units":"us"},"event_fields":"#;
+    format!(r#"{head}[{columns}],"events":[{}]}}]}}"#, events.join(","))
+}
+
+#[test]
+fn mvfsts_columns_windows_and_losses_are_read_in_either_case() {
+    for columns in [
+        r#""relative_time","CATEGORY","EVENT_TYPE","TRIGGER","DATA""#,
+        r#""relative_time","category","event_type","trigger","data""#,
+    ] {
+        let options = ReadOptions { detail: Detail::Full, ..ReadOptions::default() };
+        let trace = read_traces("log", mvfst(columns).as_bytes(), options).unwrap().remove(0);
+        assert_eq!(trace.header.stack.name.as_deref(), Some("mvfst"));
+        assert_eq!((trace.counts.events, trace.counts.unknown_events), (6, 0), "{columns}");
+        assert_eq!((trace.unique_stream_bytes(), trace.counts.packets_lost), (1000, 9));
+        let window = trace.samples()[0];
+        assert_eq!(
+            (window.time_us, window.congestion_window_bytes, window.bytes_in_flight),
+            (1100, Some(12_000), Some(1040))
+        );
+        assert_eq!(trace.samples()[1].smoothed_rtt_ms, Some(40.5));
+    }
+}
+
+/// Two paths that number their own packets, named as drafts name them; and one that goes on after a migration.
+#[test]
+fn packets_of_two_paths_with_the_same_number_are_two() {
+    let packet = |number: u64, in_header: &str, beside: &str| {
+        format!(
+            r#"{{"time":1,"name":"quic:packet_sent","data":{{"header":{{"packet_type":"1RTT","packet_number":{number}{in_header}}},"frames":[{{"frame_type":"stream","stream_id":0,"offset":{},"length":10}}]}}{beside}}}"#,
+            number * 20 + if in_header.is_empty() && beside.is_empty() { 0 } else { 10 }
+        )
+    };
+    let header = r#"{"file_schema":"x","trace":{"vantage_point":{"type":"server"}}}"#;
+    for (in_header, beside) in
+        [(r#","path_id":1"#, ""), ("", r#","path":"1""#), ("", r#","path":1"#)]
+    {
+        let twice = packet(2, "", "");
+        let lines = [1, 2].map(|it| [packet(it, "", ""), packet(it, in_header, beside)]).concat();
+        let log = format!("{header}\n{}\n{twice}\n{twice}\n", lines.join("\n"));
+        let trace = read_ok(log.as_bytes());
+        assert_eq!((trace.counts.packets_sent, trace.unique_stream_bytes()), (5, 40), "{log}");
+        let count =
+            |what: &str| trace.repairs.iter().find(|it| it.what.contains(what)).map(|it| it.count);
+        assert_eq!((count("twice"), count("multipath")), (Some(1), Some(2)), "{:?}", trace.repairs);
+        assert!(trace.incomplete().is_some());
+        let migrated = [packet(1, "", ""), packet(2, in_header, beside)].join("\n");
+        let trace = read_ok(format!("{header}\n{migrated}\n").as_bytes());
+        assert_eq!((trace.counts.packets_sent, trace.incomplete()), (2, None));
+    }
+}
