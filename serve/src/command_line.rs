@@ -1,15 +1,20 @@
 //! How the programs read their arguments. A mistake is one line.
 
 use crate::failure::Failure;
-use crate::help::arranged;
-use clap::Parser;
+use crate::help::arranged_where;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
+use clap::{Command, Parser};
+use std::ffi::OsString;
 use std::ops::RangeInclusive;
 
 /// Parses the command line. For help or version, prints it and exits.
 pub fn arguments<A: Parser>() -> Result<A, Failure> {
-    let matches = arranged(A::command()).try_get_matches();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let is_named = |command: &Command| {
+        command.get_name_and_visible_aliases().iter().any(|name| words.iter().any(|it| it == name))
+    };
+    let matches = arranged_where(A::command(), is_named).try_get_matches_from(&words);
     matches.and_then(|it| A::from_arg_matches(&it)).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion

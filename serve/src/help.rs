@@ -44,11 +44,20 @@ const TEMPLATE: &str =
 /// Arranges the help of a program or command, and of its subcommands.
 #[must_use]
 pub fn arranged(command: Command) -> Command {
-    let names: Vec<String> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
-    let is_group = !names.is_empty();
-    let command = names.into_iter().fold(command, |it, name| it.mut_subcommand(name, arranged));
-    if is_group {
-        return command;
+    arranged_where(command, |_| true)
+}
+
+/// The same for subcommands that `is_wanted`; the other ones stay as they are, which takes no time.
+pub(crate) fn arranged_where(
+    command: Command,
+    is_wanted: impl Fn(&Command) -> bool + Copy,
+) -> Command {
+    if command.get_subcommands().next().is_some() {
+        let wanted = command.get_subcommands().filter(|it| is_wanted(it));
+        let names: Vec<String> = wanted.map(|it| it.get_name().to_owned()).collect();
+        return names.into_iter().fold(command, |command, name| {
+            command.mut_subcommand(name, |it| arranged_where(it, is_wanted))
+        });
     }
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let (examples, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
