@@ -41,6 +41,8 @@ pub(crate) struct Logs {
     /// For each trace, the argument that named its file.
     pub(crate) arguments: Vec<usize>,
     pub(crate) refused: Refused,
+    /// Why logs of one connection were not joined.
+    pub(crate) apart: Vec<String>,
 }
 
 impl Files {
@@ -53,7 +55,7 @@ impl Files {
             Ok(traces)
         });
         bar.finish_and_clear();
-        let logs = logs?;
+        let mut logs = logs?;
         let has_side = |side: &Vantage| logs.traces.iter().any(|it| it.vantage == *side);
         if let Some(side) = self.vantage.filter(|it| !has_side(it)) {
             output::note(&format!(
@@ -61,9 +63,8 @@ impl Files {
                 side.name()
             ));
         }
-        for sentence in apart(&logs.traces) {
-            output::note(&sentence);
-        }
+        logs.apart = apart(&logs.traces);
+        logs.apart.iter().for_each(|it| output::note(it));
         Ok(logs)
     }
 
@@ -90,8 +91,8 @@ pub(crate) fn read_each(
     for (argument, (name, path)) in named.enumerate() {
         found.extend(logs_named(argument, name, path));
     }
-    let mut logs =
-        Logs { traces: Vec::new(), arguments: Vec::new(), refused: Refused::of(found.len()) };
+    let refused = Refused::of(found.len());
+    let mut logs = Logs { traces: Vec::new(), arguments: Vec::new(), refused, apart: Vec::new() };
     for Found { argument, name, log } in found {
         let read = log.and_then(|path| read(&path).map_err(|failure| (path, failure)));
         match read {

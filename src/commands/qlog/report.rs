@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.files.spare(Some(&arguments.out))?;
     arguments.figures.iter().try_for_each(|it| directory(it, "--figures"))?;
-    let Logs { mut traces, mut refused, arguments: places } =
+    let Logs { mut traces, mut refused, arguments: places, .. } =
         arguments.files.read(Detail::Events)?;
     let names: Vec<Option<String>> = arguments.files.named().map(|(name, _)| name).collect();
     let given: Vec<Option<String>> = places.iter().map(|place| names[*place].clone()).collect();

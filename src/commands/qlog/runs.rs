@@ -18,7 +18,7 @@ pub(crate) struct Runs {
 
 /// Selects the logs that can be compared, and prints the selection on stderr.
 pub(crate) fn choose(logs: Logs) -> Result<Runs, Failure> {
-    let Logs { traces, arguments, mut refused } = logs;
+    let Logs { traces, arguments, mut refused, .. } = logs;
     refused.add_files(traces.iter().map(|trace| (trace, unusable(trace))));
     let (traces, arguments): (Vec<Trace>, Vec<usize>) =
         traces.into_iter().zip(arguments).filter(|(trace, _)| unusable(trace).is_none()).unzip();

@@ -6,14 +6,15 @@ use crate::csv_table::CsvTable;
 use crate::output;
 use ::serve::Failure;
 use qlog_tools::lint::{Allowance, Rules, lint};
-use qlog_tools::pairing::{Ends, apart, pairs};
+use qlog_tools::naming::short_name;
+use qlog_tools::pairing::{Ends, pairs};
 use qlog_tools::short_texts::shown;
 use qlog_tools::summary::{Summary, Traffic, moved};
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use serde_json::{Value, json};
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Logs { traces, mut refused, .. } = arguments.files.read(Detail::Full)?;
+    let Logs { traces, mut refused, apart, .. } = arguments.files.read(Detail::Full)?;
     refused.add_files(traces.iter().map(|trace| (trace, without_packets(trace))));
     let mut connections = pairs(&traces);
     connections.retain(|it| without_packets(it.log).is_none());
@@ -26,7 +27,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ([first, other], [before, after]) => compared([first, other], [before, after]),
         _ => Vec::new(),
     };
-    let apart = apart(&traces);
     if arguments.json {
         let mut document = document_of_all(&connections, &summaries, &moved);
         if !apart.is_empty() {
@@ -89,10 +89,16 @@ fn summary(ends: &Ends<'_>) -> Summary {
 }
 
 fn heading(ends: &Ends<'_>) -> String {
-    let server = ends.server.map_or_else(String::new, |it| format!(" with {}", it.label()));
+    let server = ends.server.map_or_else(String::new, |it| format!(" with {}", called(it)));
     let clock = ends.server.map_or("", |_| ", times on the client's clock");
     let stack = ends.server.unwrap_or(ends.log).header.stack.to_string();
-    format!("{}{server} ({}, {}{clock}):", ends.log.label(), shown(&stack, 60), side(ends))
+    format!("{}{server} ({}, {}{clock}):", called(ends.log), shown(&stack, 60), side(ends))
+}
+
+/// The user's name for a log, or its file.
+fn called(trace: &Trace) -> String {
+    let (name, label) = (&trace.timeline.name, trace.label());
+    if *name == short_name(&label) { label } else { shown(name, 120) }
 }
 
 /// Which packets of captures are missing from the sentences.
@@ -215,6 +221,16 @@ mod tests {
         assert_eq!(files([&both, &at_server]), Some(["server", "lone"]));
         assert_eq!(files([&at_server, &both]), Some(["lone", "server"]));
         assert_eq!(files([&at_client, &at_server]), None);
+    }
+
+    #[test]
+    fn a_heading_has_the_users_name_for_a_log_or_its_file() {
+        let heading = |name: Option<&str>| {
+            let log = qlog_tools::naming::named(log("logs/a.sqlog", Vantage::Client), name);
+            heading(&Ends { log: &log, server: None })
+        };
+        assert!(heading(None).starts_with("logs/a.sqlog ("), "{}", heading(None));
+        assert!(heading(Some("before")).starts_with("before ("), "{}", heading(Some("before")));
     }
 
     #[test]
