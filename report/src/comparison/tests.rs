@@ -123,6 +123,32 @@ fn a_distribution_of_speedups_is_over_pages() {
 }
 
 #[test]
+fn ribbons_stay_below_a_megabyte_and_a_half_and_the_pages_that_gain_most_have_them() {
+    let mut comparison = comparison();
+    let page = comparison.pages.remove(0);
+    let with_ribbons = |name: &str, gain: f64, bytes: usize| {
+        let mut page = page.clone();
+        page.name = name.to_owned();
+        page.rows.truncate(2);
+        page.rows[1].speedup.atf = Some(gain);
+        if let Some(ribbons) = &mut page.ribbons {
+            ribbons.svg = format!("<svg><!-- {name} {} --></svg>", "x".repeat(bytes));
+        }
+        page
+    };
+    comparison.pages = vec![
+        with_ribbons("least", 1.5, 600_000),
+        with_ribbons("most", 3.0, 900_000),
+        with_ribbons("second", 2.0, 600_000),
+    ];
+    let html = comparison_report(&comparison);
+    let drawn = ["least", "most", "second"].map(|name| html.contains(&format!("<!-- {name} ")));
+    assert_eq!(drawn, [false, true, true]);
+    assert_eq!(html.matches("<code>utmost view</code> draws them").count(), 1);
+    assert!(html.len() < 1_700_000, "{}", html.len());
+}
+
+#[test]
 fn nothing_from_outside_becomes_markup() {
     let html = comparison_report(&comparison());
     assert!(!html.contains("<script"), "{html}");

@@ -60,9 +60,10 @@ pub(super) fn of(comparison: &Comparison) -> Value {
     let ribbons = most_telling.and_then(|(_, it)| it.ribbons.as_ref());
     let lead = leading.first().map(|it| &it.figure).or(ribbons);
     let figures = others.into_iter().map(|it| Value::from(Serde(&it.figure)));
+    let have_room = have_room(&drawn);
     let pages = drawn.iter().enumerate().map(|(place, it)| {
         let leads = most_telling.is_some_and(|it| it.0 == place);
-        page(it, comparison.metric, leads)
+        page(it, comparison.metric, leads, have_room.contains(&place))
     });
     let pages: Vec<Value> = pages.collect();
     context! {
@@ -86,6 +87,18 @@ pub(super) fn of(comparison: &Comparison) -> Value {
     }
 }
 
+/// The pages whose ribbons are in the report: the ones that gain most, as long as they have room.
+fn have_room(pages: &[&PageComparison]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..pages.len()).collect();
+    places.sort_by(|one, other| gain(pages[*other]).total_cmp(&gain(pages[*one])));
+    let mut bytes = 0;
+    places.retain(|place| {
+        bytes += pages[*place].ribbons.as_ref().map_or(0, |it| it.svg.len());
+        bytes <= RIBBONS_BYTES
+    });
+    places
+}
+
 /// The highest ratio of a page.
 fn gain(page: &PageComparison) -> f64 {
     page.rows.iter().filter_map(|it| it.speedup.atf.or(it.speedup.all)).fold(0.0, f64::max)
@@ -93,6 +106,10 @@ fn gain(page: &PageComparison) -> f64 {
 
 /// The name of the figure beside the answer; by default the first page's ribbons.
 const LEADING: &str = "intervals";
+
+/// The most bytes of ribbons in a report, so that a browser opens it at once: those of many schemes and many resources take a megabyte
+/// a page.
+const RIBBONS_BYTES: usize = 3 << 19;
 
 /// Reports with at least this many pages fold each page.
 const FOLDED_FROM: usize = 6;
@@ -148,8 +165,8 @@ fn range(ends: Option<[f64; 2]>, text: impl Fn(f64) -> String) -> Option<String>
     ends.map(|[low, high]| format!("{} to {}", text(low), text(high)))
 }
 
-/// `leads`: its ribbons are at the top of the report.
-fn page(page: &PageComparison, metric: &'static Metric, leads: bool) -> Value {
+/// `leads`: its ribbons are at the top of the report; `has_room`: otherwise they are here.
+fn page(page: &PageComparison, metric: &'static Metric, leads: bool, has_room: bool) -> Value {
     let mut anchor = format!("page-{}", page.name);
     anchor.retain(|it| it.is_ascii_alphanumeric() || it == '-');
     let names = page.rows.iter().map(|row| (row.scheme.clone(), row.note.clone())).collect();
@@ -159,7 +176,8 @@ fn page(page: &PageComparison, metric: &'static Metric, leads: bool) -> Value {
         resources => &page.resources,
         numbers => &page.numbers,
         table => table(&page.rows, names, &[], &page_columns(metric)),
-        figures => page.ribbons.iter().filter(|_| !leads).chain(&page.curve).map(|it| Value::from(Serde(it))).collect::<Vec<Value>>(),
+        ribbons_elsewhere => !leads && !has_room,
+        figures => page.ribbons.iter().filter(|_| !leads && has_room).chain(&page.curve).map(|it| Value::from(Serde(it))).collect::<Vec<Value>>(),
     }
 }
 
