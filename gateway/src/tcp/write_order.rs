@@ -86,6 +86,11 @@ impl TurnsOfRoom {
         }
         true
     }
+
+    /// A response that has ended has no more turns. Room for a piece is room for the whole of thousands of short ones.
+    fn forget(&mut self, ended: StreamId) {
+        self.to.retain(|it| *it != ended);
+    }
 }
 
 #[derive(Default, PartialEq, Eq)]
@@ -389,6 +394,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         let mut state = self.order.state.lock();
         state.responses.remove(&self.stream);
+        state.turns.forget(self.stream);
         state.call(Call::Close(self.stream));
         state.grant();
     }
@@ -399,6 +405,21 @@ mod tests {
     use super::*;
     use schedulers::find_scheme;
     use server::SignalUse;
+
+    #[test]
+    fn of_many_short_responses_only_those_in_progress_are_kept() {
+        let options = Options::new(find_scheme("rfc9218").expect("known"));
+        let order = WriteOrder::new(&Arc::new(options), None);
+        let context = Context::from_waker(Waker::noop());
+        for stream in (1..=999).step_by(2).map(StreamId) {
+            let writer = order.begin(stream);
+            writer.place(&Request::default(), &Response::empty(200));
+            let turn = order.state.lock().turn(stream, 7, &context);
+            assert_eq!(turn, Poll::Ready(7));
+            writer.wrote(7, true);
+            assert!(order.state.lock().turns.to.len() <= 1);
+        }
+    }
 
     /// The task that answers a request may run after more frames of the client were read.
     #[test]
