@@ -70,10 +70,10 @@ impl CsvTable {
         }
     }
 
-    /// Ends the program quietly if the pipe is closed, as for all output.
+    /// A reader that wants no more is no failure, as for all output.
     fn checked(&self, written: io::Result<()>) -> Result<(), Failure> {
         match (written, &self.file) {
-            (Err(error), None) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+            (Err(error), None) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             (Err(error), Some(path)) => Err(Failure::of_file(path, error)),
             (other, _) => other.map_err(Failure::elsewhere),
         }

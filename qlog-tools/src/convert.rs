@@ -105,6 +105,7 @@ pub fn convert(
         done: Converted::default(),
         anonymiser: Anonymiser::default(),
         rtt_scale: 1.0,
+        ack_delay_scale: 1.0,
     };
     let mut failure = None;
     let (begins, broken_off) = pieces(file, input, |raw| match writer.piece(raw, &mut output) {
@@ -135,6 +136,7 @@ struct Writer<'a> {
     anonymiser: Anonymiser,
     /// From the log's unit of round-trip times to the one that a reader of the output assumes.
     rtt_scale: f64,
+    ack_delay_scale: f64,
 }
 
 impl Writer<'_> {
@@ -171,6 +173,7 @@ impl Writer<'_> {
         if self.conversion.anonymise {
             let said = &mut facts.said;
             (said.title, said.start, said.started_ms) = (None, None, None);
+            said.stack = Anonymiser::stack(&said.stack);
             facts.connection = facts.connection.map(|id| self.anonymiser.identifier(&id));
         }
         let target = self.conversion.target;
@@ -183,6 +186,8 @@ impl Writer<'_> {
             ..trace::Header::default()
         };
         self.rtt_scale = facts.said.rtt_unit_ms() / of_output.rtt_unit_ms();
+        self.ack_delay_scale =
+            facts.said.ack_delay_unit_ms(None) / of_output.ack_delay_unit_ms(None);
         record(output, &written)
     }
 
@@ -201,9 +206,11 @@ impl Writer<'_> {
         let target = self.conversion.target;
         let (name, mut data) = schema::event(target, &name, trigger.as_deref(), data);
         schema::scale_rtts(&mut data, self.rtt_scale);
-        if self.conversion.anonymise {
-            self.anonymiser.anonymise(&mut data);
-        }
+        schema::scale_ack_delays(&mut data, self.ack_delay_scale);
+        let (name, data) = match self.conversion.anonymise {
+            true => self.anonymiser.event(name, data),
+            false => (name, data),
+        };
         let mut event = Map::new();
         event.insert("time".to_owned(), json!(time_ms));
         event.insert("name".to_owned(), Value::String(name));

@@ -108,6 +108,10 @@ pub fn pairs(traces: &[Trace]) -> Vec<Ends<'_>> {
     all.into_iter().filter(|it| !paired.contains(&std::ptr::from_ref(it.log))).collect()
 }
 
+/// `--vantage` names one side for all logs.
+const NEITHER_SIDE: &str =
+    "neither shows which side wrote it: read each by itself, with its side by --vantage";
+
 /// Why logs with the same connection ID are not joined: a sentence for each two such logs that have no other partner.
 pub fn apart(traces: &[Trace]) -> Vec<String> {
     let all = pairs(traces);
@@ -116,13 +120,13 @@ pub fn apart(traces: &[Trace]) -> Vec<String> {
     for (place, one) in alone().enumerate() {
         for other in alone().skip(place + 1).filter(|it| have_same_name(one, it)) {
             let is_side = |it: &Trace| matches!(it.vantage, Vantage::Client | Vantage::Server);
-            let sideless = [one, other].into_iter().find(|it| !is_side(it));
-            let why = match sideless {
-                Some(log) => Some(format!(
-                    "{} does not show which side wrote it: name it with --vantage",
-                    log.label()
-                )),
-                None => contradiction(one, other),
+            let why = match [is_side(one), is_side(other)] {
+                [true, true] => contradiction(one, other),
+                [false, false] => Some(NEITHER_SIDE.to_owned()),
+                [has_side, _] => {
+                    let log = if has_side { other } else { one }.label();
+                    Some(format!("{log} does not show which side wrote it: name it with --vantage"))
+                }
             };
             let id = one.connection.as_ref().or(other.connection.as_ref());
             let id = id.map_or_else(String::new, |it| format!(" {}", shown(it, 60)));

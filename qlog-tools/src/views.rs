@@ -27,8 +27,8 @@ const NOT_ARRIVAL: &str = "a server's log has no arrival times: use the client's
 const IN_ORDER: &str = "TCP hands bytes over in order, so the log does not show which of them waited for a lost packet: compare \
      loads over several versions of HTTP";
 const NO_RECOVERY: &str = "no congestion window, RTT or bytes in flight logged";
-pub(crate) const CLIENTS: &str = "a client's log shows what arrived, not what held the server back: name the server's log, \
-     or name its side with --vantage";
+pub(crate) const CLIENTS: &str =
+    "a client's log shows what arrived, not what held the server back: name the server's log too";
 pub(crate) const BETWEEN: &str = "a log from the network shows what passed there, not what held the server back: name the \
      server's log, or name its side with --vantage";
 pub(crate) const WHOSE: &str = "the log does not show which side wrote it: name it with --vantage";

@@ -46,7 +46,7 @@ pub fn step(step: &str) -> bool {
     true
 }
 
-/// Prints lines. A closed pipe ends the program quietly.
+/// Prints lines, as long as somebody reads them.
 pub fn line(text: &str) -> Result<(), Failure> {
     ended(writeln!(std::io::stdout().lock(), "{}", printable(text)))
 }
@@ -75,9 +75,10 @@ pub fn note(text: &str) {
     eprintln!("{}", printable(text).replace('\n', "\u{fffd}"));
 }
 
+/// A reader that wants no more does not change the answer, which is also in the exit code.
 fn ended(written: std::io::Result<()>) -> Result<(), Failure> {
     match written {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(Failure::elsewhere),
     }
 }

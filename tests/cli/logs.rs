@@ -6,7 +6,7 @@ use crate::{data, only_line, stdout_of, utmost};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 fn fixture() -> String {
     data("first-come.qlog").display().to_string()
@@ -21,6 +21,28 @@ fn lint_flags_a_first_come_server_and_says_so_by_its_exit_code() {
     let first = &document["violations"][0];
     assert_eq!((first["stream"].as_u64(), first["expected_stream"].as_u64()), (Some(0), Some(4)));
     assert_eq!(document["cannot_judge"], Value::Null);
+}
+
+/// As `lint LOG | head` may find it.
+#[test]
+fn a_closed_pipe_does_not_change_the_exit_code() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let missing = folder.path().join("missing.qlog").display().to_string();
+    let logs = [fixture(), missing];
+    for (arguments, code) in [
+        (vec!["lint", &logs[0]], 1),
+        (vec!["lint", &logs[0], "--json"], 1),
+        (vec!["streams", &logs[0]], 0),
+        (vec!["streams", &logs[0], &logs[1]], 2),
+        (vec!["export", &logs[0], "--series", "frames"], 0),
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut program = Command::new(crate::PROGRAM);
+        let program = program.arg("qlog").args(&arguments).stdout(writer).stderr(Stdio::null());
+        let status = program.status();
+        assert_eq!(status.expect("it runs").code(), Some(code), "{arguments:?}");
+    }
 }
 
 #[test]

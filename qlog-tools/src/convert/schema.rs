@@ -66,15 +66,25 @@ pub(super) fn header(target: Target, facts: &Facts) -> Value {
 
 /// Scales the round-trip times of an event of metrics.
 pub(super) fn scale_rtts(data: &mut Value, scale: f64) {
+    scale_numbers(data, &["smoothed_rtt", "latest_rtt", "min_rtt", "rtt_variance"], scale);
+}
+
+/// Scales the delays in a packet's ACK frames.
+pub(super) fn scale_ack_delays(data: &mut Value, scale: f64) {
+    let frames = data.get_mut("frames").and_then(Value::as_array_mut);
+    frames.into_iter().flatten().for_each(|it| scale_numbers(it, &["ack_delay"], scale));
+}
+
+fn scale_numbers(object: &mut Value, keys: &[&str], scale: f64) {
     if scale.to_bits() == 1_f64.to_bits() {
         return;
     }
-    for key in ["smoothed_rtt", "latest_rtt", "min_rtt", "rtt_variance"] {
-        if let Some(rtt) = data.get_mut(key)
-            && let Some(Number(logged)) = Number::deserialize(&*rtt).ok()
+    for key in keys {
+        if let Some(number) = object.get_mut(key)
+            && let Some(Number(logged)) = Number::deserialize(&*number).ok()
         {
             // To the nanosecond, so that a factor adds no digits.
-            *rtt = json!((logged * scale * 1e6).round() / 1e6);
+            *number = json!((logged * scale * 1e6).round() / 1e6);
         }
     }
 }
@@ -262,8 +272,7 @@ fn length_out_of_raw(frame: &mut Map<String, Value>) {
     let raw = frame.get("raw");
     let length = raw.and_then(|raw| raw.get("payload_length").or_else(|| raw.get("length")));
     let is_stream = frame.get("frame_type").and_then(Value::as_str) == Some("stream");
-    let length = length.cloned().or(is_stream.then(|| json!(0)));
-    if let Some(length) = length {
+    if let Some(length) = length.cloned() {
         frame.entry("length").or_insert(length);
     }
     if is_stream {

@@ -301,6 +301,39 @@ fn an_anonymous_log_names_nobody_and_measures_the_same() {
     assert_eq!(trace.timeline.frames, read("old", OLD.as_bytes()).unwrap().timeline.frames);
 }
 
+/// Whatever an event holds: only what the schema names stays.
+#[test]
+fn no_text_address_or_identifier_of_any_event_stays() {
+    let events = [
+        r#""quic:connection_started","data":{"local":{"ip_v4":"10.77.1.2","port_v4":47443},"src_ip":"10.77.3.3"}"#,
+        r#""quic:parameters_set","data":{"owner":"remote","initial_source_connection_id":"deadbeef01","unknown_parameters":[{"id":5,"value":"deadbeef02"}]}"#,
+        r#""quic:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1,"dcid":"deadbeef03","token":{"data":"deadbeef04"}},"raw":{"length":60,"data":"deadbeef05"},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":9},{"frame_type":"connection_close","reason":"secret","error_code":1}]}"#,
+        r#""http3:frame_parsed","data":{"stream_id":0,"frame":{"frame_type":"headers","headers":[{"name":":path","value":"/secret/deadbeef06"},{"name":"content-type","value":"text/html; name=secret"},{"name":"secret","name_bytes":"deadbeef07","value":"x"}]}}"#,
+        r#""http3:priority_updated","data":{"stream_id":0,"old":"u=3","new":"u=1, i"}"#,
+        r#""security:key_updated","data":{"key_type":"client_1rtt_secret","new":"deadbeef08"}"#,
+        r#""quic:alpn_information","data":{"server_alpns":[{"byte_value":"deadbeef09","string_value":"secret.example"}]}"#,
+        r#""quic:udp_datagrams_received","data":{"count":1,"raw":[{"length":9,"data":"deadbeef10"}]}"#,
+        r#""quic:tuple_assigned","data":{"tuple_id":"10.77.7.7:44"}"#,
+        r#""loglevel:debug","data":{"message":"secret 10.77.5.5","secret words":"deadbeef11"}"#,
+        r#""vendor:secret","data":{"secret.example":4}"#,
+    ];
+    let header = r#"{"file_schema":"x","title":"secret","trace":{"vantage_point":{"type":"server","name":"the secret server"}}}"#;
+    let events = events.map(|it| format!(r#"{{"time":1,"name":{it}}}"#)).join("\n");
+    let conversion = Conversion { anonymise: true, ..Conversion::default() };
+    let (header, events) = converted_log(&format!("{header}\n{events}\n"), conversion);
+    let text = format!("{header}\n{}\n", events.join("\n"));
+    let hidden = text.replace("client_1rtt_secret", "");
+    for name in ["secret", "deadbeef", "10.77", "47443"] {
+        assert!(!hidden.contains(name), "{name} in {text}");
+    }
+    for kept in [r#""new":"u=1, i""#, r#""value":"text/html""#, r#""initiator":"remote""#] {
+        assert!(text.contains(kept), "{kept} in {text}");
+    }
+    let trace = read("anonymous", text.as_bytes()).unwrap();
+    assert_eq!((trace.counts.events, trace.counts.unknown_events), (11, 1), "{text}");
+    assert_eq!((trace.unique_stream_bytes(), trace.details.len()), (9, 1));
+}
+
 #[test]
 fn a_trace_that_is_not_there_is_an_error() {
     let wanted = Conversion { trace: 1, ..Conversion::default() };

@@ -39,17 +39,13 @@ impl Default for Clock {
 }
 
 impl Clock {
-    pub(super) fn new(time_format: Option<&str>, time_units: Option<&str>) -> Self {
+    /// `unit_us`: the microseconds in a unit of the log's times, if it names one.
+    pub(super) fn new(time_format: Option<&str>, unit_us: Option<f64>) -> Self {
         let counts_from_previous =
             matches!(time_format, Some("relative_to_previous_event" | "delta" | "delta_time"));
-        let unit_us = match time_units {
-            Some("us" | "microseconds") => 1.0,
-            Some("s" | "seconds") => 1e6,
-            _ => 1000.0,
-        };
         Self {
             counts_from_previous,
-            unit_us,
+            unit_us: unit_us.unwrap_or(1000.0),
             origin: None,
             is_fresh: true,
             now_us: 0,
@@ -120,8 +116,8 @@ mod tests {
 
     #[test]
     fn units_are_as_the_header_says() {
-        assert_eq!(Clock::new(None, Some("us")).normalize(90_610.0), Some((90_610, None)));
-        assert_eq!(Clock::new(None, Some("s")).normalize(1.5), Some((1_500_000, None)));
+        assert_eq!(Clock::new(None, Some(1.0)).normalize(90_610.0), Some((90_610, None)));
+        assert_eq!(Clock::new(None, Some(1e6)).normalize(1.5), Some((1_500_000, None)));
     }
 
     #[test]

@@ -71,14 +71,18 @@ impl Header {
         self.text_at(&["vantage_point", "flow"]).is_some_and(|flow| flow == "server")
     }
 
+    /// The unit that it names for times.
+    fn time_units(&self) -> Option<String> {
+        self.first_text(&[&["configuration", "time_units"], &["common_fields", "time_units"]])
+    }
+
     pub(super) fn clock(&self) -> Clock {
         let (common, configured) = ("common_fields", "configuration");
         // Draft 01's `event_fields` name the kind of times.
         let deltas = self.event_fields().into_iter().find(|field| field == "delta_time");
         let format = deltas
             .or_else(|| self.first_text(&[&[common, "time_format"], &[configured, "time_format"]]));
-        let units = self.first_text(&[&[configured, "time_units"], &[common, "time_units"]]);
-        Clock::new(format.as_deref(), units.as_deref())
+        Clock::new(format.as_deref(), self.time_units().as_deref().and_then(unit_us))
     }
 
     /// The columns of array events, in lower case: mvfst wrote some of them in upper case.
@@ -105,6 +109,7 @@ impl Header {
             part_begins_us: self.trace.get(PART_BEGINS_US).and_then(Value::as_u64),
             format: schema.or(version),
             started_ms: start.as_deref().and_then(epoch_ms),
+            time_unit_ms: self.time_units().as_deref().and_then(unit_us).map(|it| it / 1000.0),
             start,
             ..trace::Header::default()
         }
@@ -147,6 +152,21 @@ impl Header {
         });
         Stack { name, version: self.text_at(&["code_version"]) }
     }
+}
+
+/// The microseconds in a unit of time.
+fn unit_us(name: &str) -> Option<f64> {
+    match name {
+        "us" | "microseconds" => Some(1.0),
+        "ms" | "milliseconds" => Some(1000.0),
+        "s" | "seconds" => Some(1e6),
+        _ => None,
+    }
+}
+
+/// Whether a program of this name is among the ones that are recognized.
+pub(crate) fn is_known_stack(name: &str) -> bool {
+    STACKS.split(' ').any(|it| it == name)
 }
 
 /// A text or number as text.

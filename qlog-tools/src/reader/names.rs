@@ -80,7 +80,7 @@ const UNUSED: &str = "\
 const UNUSED_PREFIXES: [&str; 4] = ["udp_datagrams_", "qpack_", "loglevel_", "path_"];
 
 /// The kind of an event with this name.
-pub(super) fn kind(name: &str) -> EventKind {
+pub(crate) fn kind(name: &str) -> EventKind {
     // Names are short: a plain search is faster than that of `str`.
     let colon = name.bytes().rposition(|byte| byte == b':');
     let event = colon.map_or(name, |colon| &name[colon + 1..]);

@@ -55,6 +55,10 @@ pub(super) struct Header<'a> {
     pub(super) scid: Option<Cow<'a, str>>,
 }
 
+/// The types of packets without a number.
+const NUMBERLESS: [&str; 4] =
+    ["retry", "version_negotiation", "versionnegotiation", "stateless_reset"];
+
 impl Direction {
     pub(super) fn other(self) -> Self {
         match self {
@@ -77,7 +81,11 @@ impl<'a> Packet<'a> {
         self.frames.as_deref().unwrap_or_default()
     }
 
+    /// Some stacks log a 0 for packets that have no number (RFC 9000, 17.2.1, 17.2.5 and 10.3).
     pub(super) fn number(&self) -> Option<u64> {
+        if NUMBERLESS.iter().any(|it| self.is(it)) {
+            return None;
+        }
         self.header.packet_number.or(self.packet_number).map(|number| number.0)
     }
 

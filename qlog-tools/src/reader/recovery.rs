@@ -17,20 +17,6 @@ use crate::trace::{Ack, Detail, RecoverySample};
 const LOST_RECORDS: u64 = 1024;
 /// The most timeouts that one event of metrics counts.
 const TIMEOUTS: u64 = 64;
-/// The default exponent of a peer (RFC 9000, section 18.2).
-const ACK_DELAY_EXPONENT: u32 = 3;
-
-/// Milliseconds per unit of a log's `ack_delay`: qlog's schema has milliseconds, mvfst writes microseconds. quiche and our programs
-/// write a thousandth of the number in the frame; picoquic writes this number itself, which the sender's exponent scales.
-fn ack_delay_unit_ms(stack: Option<&str>, exponent: Option<u32>) -> f64 {
-    let encoded_us = f64::from(exponent.unwrap_or(ACK_DELAY_EXPONENT)).exp2();
-    match stack {
-        Some("mvfst") => 0.001,
-        Some("picoquic") => encoded_us / 1000.0,
-        Some("quiche" | "utmost") => encoded_us,
-        _ => 1.0,
-    }
-}
 
 /// `loss_timer_updated`, which newer drafts call `timer_updated`.
 #[derive(Deserialize)]
@@ -196,8 +182,7 @@ impl Collector {
         self.largest_acknowledged = largest.max(self.largest_acknowledged);
         let samples_before = self.trace.samples().len();
         let events = &mut self.trace.recovery_events;
-        let stack = self.trace.header.stack.name.as_deref();
-        let unit_ms = ack_delay_unit_ms(stack, events.ack_delay_exponent);
+        let unit_ms = self.trace.header.ack_delay_unit_ms(events.ack_delay_exponent);
         let delay_ms = frame.ack_delay().map(|it| it * unit_ms);
         events.acks.push(Ack {
             time_us,

@@ -1,5 +1,6 @@
 //! `utmost qlog convert`: another schema, a part of a log, or a log without names.
 
+use super::capture::is_capture;
 use super::input::{SIDES, logs_of, milliseconds, no_such_file, refusal, spare};
 use super::refused::Refused;
 use crate::log_names::parts;
@@ -225,6 +226,12 @@ fn has_something(arguments: &Arguments, log: &Path, part: &Part) -> Result<(), F
 }
 
 fn opened(log: &Path) -> Result<File, Failure> {
+    if is_capture(log) {
+        return Err(Failure::of_file(
+            log,
+            "a packet capture, which is not rewritten; the other qlog commands read it, with --keys",
+        ));
+    }
     named_files::open(log).map_err(|error| match error.kind() {
         ErrorKind::NotFound => no_such_file(&log.display().to_string()),
         _ => Failure::of_file(log, error),

@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// The log of the connection's other end, or its directory
     #[arg(long, value_name = "LOG")]
     client: Option<PathBuf>,
+    /// The secrets of packet captures, which tshark reads: the file named by `SSLKEYLOGFILE`
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
     /// Judge by this scheme instead of the log's own, or RFC 9218
     #[arg(long, value_name = "NAME")]
     scheme: Option<String>,
@@ -59,7 +62,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let rules = scheme.as_ref().map_or(Rules::Named, Rules::Scheme);
     let allowance = Allowance { packets: arguments.tolerance.into(), ..Allowance::default() };
     let Logs { traces, mut refused, .. } =
-        read_each(arguments.files.iter().flat_map(|file| files_of(file)), traces_of)?;
+        read_each(arguments.files.iter().flat_map(|file| files_of(file)), |path| {
+            traces_of(path, arguments.keys.as_deref())
+        })?;
     let clients = clients(arguments)?;
     refused.add_incomplete(&clients);
     let mut judged: Vec<(&Trace, Lint)> = Vec::new();
@@ -79,8 +84,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn clients(arguments: &Arguments) -> Result<Vec<Trace>, Failure> {
     let Some(file) = &arguments.client else { return Ok(Vec::new()) };
-    let Logs { traces, refused, .. } =
-        read_each(std::iter::once((None, file.clone())), |path| read(path, ORDER, None))?;
+    let Logs { traces, refused, .. } = read_each(std::iter::once((None, file.clone())), |path| {
+        read(path, ORDER, arguments.keys.as_deref())
+    })?;
     refused.answered().map(|()| traces)
 }
 
@@ -118,13 +124,13 @@ fn has_sent(traces: &[Trace]) -> bool {
 }
 
 /// The traces of a qlog, or the connections of a browser's log.
-fn traces_of(path: &Path) -> Result<Vec<Trace>, Failure> {
+fn traces_of(path: &Path, keys: Option<&Path>) -> Result<Vec<Trace>, Failure> {
     if path.as_os_str() == "-" {
         return traces_of_input(ORDER);
     }
     match read_file_traces(path, ORDER) {
         Err(ReadError { why: Unread::NotQlog { .. } | Unread::NoTraces(_), .. }) => {
-            browser_log(path)?.map_or_else(|| read(path, ORDER, None), Ok)
+            browser_log(path)?.map_or_else(|| read(path, ORDER, keys), Ok)
         }
         other => other.map_err(refusal),
     }
