@@ -230,7 +230,9 @@ impl Config {
         }
         for (index, route) in file.route.into_iter().enumerate() {
             config.take(route, index, &places, path, wrong);
-            if places.route_keys(index).all(|it| it == "path" || it == "host") {
+            // A key with a mistake counts as absent.
+            let has_no_keys = places.route_keys(index).all(|it| it == "path" || it == "host");
+            if has_no_keys && wrong.is_empty() {
                 warnings.push((
                     places.in_route(index, "path"),
                     "the route has no keys: remove it".to_owned(),
@@ -297,7 +299,7 @@ impl Config {
         let directive = Directive::from(directive);
         let before = self.directives.insert(resource.clone(), directive);
         let cause = if !is_whole {
-            "must be a whole path that begins with / and has no *"
+            paths::malformed(&resource).unwrap_or("must be a whole path, without a *")
         } else if before.is_some_and(|it| it != directive) {
             "has another directive in an earlier route: keep one, as it holds for all pages"
         } else {

@@ -33,22 +33,37 @@ impl Coding {
         }
     }
 
-    /// Whether an `Accept-Encoding` field allows it. A coding that is not named is allowed only by `*`.
-    pub(crate) fn is_accepted(self, field: &str) -> bool {
-        let mut any = false;
-        for item in field.split(',') {
-            let mut parts = item.split(';').map(str::trim);
-            let name = parts.next().unwrap_or_default();
-            let weight = parts.find_map(|it| it.strip_prefix("q=").or(it.strip_prefix("Q=")));
-            let is_allowed = weight.is_none_or(|it| it.parse::<f32>().is_ok_and(|it| it > 0.0));
-            let is_gzip = self == Self::Gzip && name.eq_ignore_ascii_case("x-gzip");
-            if name.eq_ignore_ascii_case(self.name()) || is_gzip {
-                return is_allowed;
-            }
-            any |= name == "*" && is_allowed;
-        }
-        any
+    /// The codings that an `Accept-Encoding` field prefers to none, by its weights, and where these are equal in order of preference
+    /// (RFC 9110, 12.4.2).
+    pub(crate) fn accepted(field: &str) -> Vec<Self> {
+        let plain = weight(field, |name| name.eq_ignore_ascii_case("identity"));
+        let weighted = Self::ALL.map(|it| (it, it.weight(field)));
+        let mut accepted: Vec<(Self, f32)> = weighted.into();
+        accepted.retain(|it| it.1 > 0.0 && plain.is_none_or(|plain| it.1 >= plain));
+        accepted.sort_by(|one, other| other.1.total_cmp(&one.1));
+        accepted.into_iter().map(|it| it.0).collect()
     }
+
+    /// A coding that is not named has the weight of `*`.
+    fn weight(self, field: &str) -> f32 {
+        let is_own = |name: &str| {
+            name.eq_ignore_ascii_case(self.name())
+                || self == Self::Gzip && name.eq_ignore_ascii_case("x-gzip")
+        };
+        weight(field, is_own).or_else(|| weight(field, |name| name == "*")).unwrap_or_default()
+    }
+}
+
+/// The weight of the first name that fits; one that is no number is 0.
+fn weight(field: &str, fits: impl Fn(&str) -> bool) -> Option<f32> {
+    field.split(',').find_map(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        if !fits(parts.next().unwrap_or_default()) {
+            return None;
+        }
+        let weight = parts.find_map(|it| it.strip_prefix("q=").or(it.strip_prefix("Q=")));
+        Some(weight.map_or(1.0, |it| it.parse().unwrap_or_default()))
+    })
 }
 
 /// Compresses bytes as they arrive.
@@ -115,20 +130,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_coding_is_accepted_if_it_is_named_with_a_weight_above_0() {
+    fn a_coding_is_accepted_by_its_weight_and_before_another_one_by_a_higher_weight() {
+        use Coding::{Brotli, Gzip, Zstd};
         for (field, expected) in [
-            ("", [false, false, false]),
-            ("gzip, deflate, br, zstd", [true, true, true]),
-            ("GZIP", [false, false, true]),
-            ("x-gzip", [false, false, true]),
-            ("br;q=0, gzip;q=0.001", [false, false, true]),
-            ("*", [true, true, true]),
-            ("*;q=0.5, zstd; q=0", [true, false, true]),
-            ("*;q=0", [false, false, false]),
-            ("gzip;q=much", [false, false, false]),
-            ("identity", [false, false, false]),
+            ("", &[][..]),
+            ("gzip, deflate, br, zstd", &[Brotli, Zstd, Gzip]),
+            ("GZIP", &[Gzip]),
+            ("x-gzip", &[Gzip]),
+            ("br;q=0, gzip;q=0.001", &[Gzip]),
+            ("br;q=0.1, gzip;q=1", &[Gzip, Brotli]),
+            ("zstd;q=0.2,gzip", &[Gzip, Zstd]),
+            ("*", &[Brotli, Zstd, Gzip]),
+            ("*;q=0.5, zstd; q=0", &[Brotli, Gzip]),
+            ("gzip;q=0.8, *;q=0.5", &[Gzip, Brotli, Zstd]),
+            ("*;q=0", &[]),
+            ("gzip;q=much", &[]),
+            ("identity", &[]),
+            ("identity, gzip;q=0.5", &[]),
+            ("identity;q=0.5, gzip", &[Gzip]),
         ] {
-            assert_eq!(Coding::ALL.map(|it| it.is_accepted(field)), expected, "{field}");
+            assert_eq!(Coding::accepted(field), expected, "{field}");
         }
     }
 }

@@ -98,8 +98,7 @@ impl DirectorySite {
     /// A file, in a coding that the client accepts.
     fn response(&self, request: &Request, path: &str, file: &Arc<HotFile>) -> Response {
         let field = request.list(ACCEPT_ENCODING).unwrap_or_default();
-        let accepted: Vec<Coding> =
-            Coding::ALL.into_iter().filter(|it| it.is_accepted(&field)).collect();
+        let accepted = Coding::accepted(&field);
         let is_made = types::is_compressible(file.mime.to_str().unwrap_or_default());
         // A promised request has no such field on which it could vary, and its answer suits every client.
         let varies = (is_made || !file.coded.is_empty()) && !(request.pushed && field.is_empty());

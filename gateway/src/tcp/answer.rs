@@ -152,6 +152,11 @@ fn begin(
     let coming = Coming::begin(site, request.clone(), later, &guest.options.observers, ring);
     let (later, activity) = (Arc::downgrade(&coming.later), Arc::clone(&guest.activity));
     let is_tunnel = coming.later.is_tunnel();
+    if request.upgrade.is_some() && !is_tunnel {
+        // The backend of this route takes no WebSockets, so it gets a usual request (RFC 9110, 7.8), whose body is empty.
+        coming.later.end_upload();
+        return (coming, news);
+    }
     tokio::spawn(feed(upload, later, news.clone(), activity, is_tunnel));
     (coming, news)
 }

@@ -4,9 +4,9 @@ use super::tunnel::is_wanted;
 use crate::upstream::{WEBSOCKET, has_member};
 use h2::ext::Protocol as Extended;
 use http3::malformed_request;
-use hyper::Version;
 use hyper::header::{HOST, HeaderMap, HeaderValue, TE, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
+use hyper::{Uri, Version};
 use server::limits::HEAD_FIELDS;
 use server::site::fields::{Line, kept, to_http3};
 use server::site::trailers::is_hop_by_hop;
@@ -29,6 +29,7 @@ pub(super) fn request(
         _ => Protocol::Http10,
     };
     let is_websocket = websockets && is_wanted(&head);
+    head.uri = with_path(head.uri);
     let wrong = wrong_status(&head.headers, protocol);
     // An HTTP/1.0 client need not name the host: it means the server that it is connected to.
     let is_hostless = protocol == Protocol::Http10 && !head.headers.contains_key(HOST);
@@ -48,6 +49,18 @@ pub(super) fn request(
         request.upgrade = Some(WEBSOCKET.to_owned());
     }
     (request.not_proven_fresh(false), wrong.or(is_malformed.then_some(400)))
+}
+
+/// A target in absolute form may have a query without a path, which stands for `/` (RFC 9110, 4.2.3).
+fn with_path(target: Uri) -> Uri {
+    let Some(query) = target.path_and_query().filter(|it| it.as_str().starts_with('?')) else {
+        return target;
+    };
+    // Its text begins with the missing `/`.
+    let path = query.to_string().parse().ok();
+    let mut parts = target.into_parts();
+    parts.path_and_query = path;
+    Uri::from_parts(parts).unwrap_or_default()
 }
 
 /// The status that answers a head with features that HTTP/3 lacks.
@@ -124,6 +137,16 @@ mod tests {
     fn request_of(head: Parts) -> (Request, Option<u16>) {
         let local = ([192, 0, 2, 2], 443).into();
         request(head, [192, 0, 2, 1].into(), local, super::super::activity::now(), true)
+    }
+
+    #[test]
+    fn a_target_in_absolute_form_needs_no_path_9112_3_2_2() {
+        let target = |uri| {
+            let (request, status) = asked(Version::HTTP_11, uri, &[("host", "a.test")]);
+            (request.path, status)
+        };
+        assert_eq!(target("https://a.test?x=1"), ("/?x=1".to_owned(), None));
+        assert_eq!(target("https://a.test"), ("/".to_owned(), None));
     }
 
     #[test]

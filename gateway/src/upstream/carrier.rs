@@ -110,7 +110,7 @@ impl Carrier {
         }
         let answer = self.response(backend_request, is_whole);
         let (response, connection) = self.await_within(UNANSWERED, answer, place).await??;
-        check(&response)?;
+        check(&response, self.limits.header_bytes)?;
         let most = if streams(&response) { Duration::ZERO } else { ANSWERED };
         let mut head = head(request, &response);
         let is_asked = self.address.is_compressed;
@@ -285,12 +285,12 @@ fn expects_no_body(request: &Outbound) -> bool {
 }
 
 /// Rejects features that this server does not pass on.
-fn check(response: &HttpResponse) -> Result<(), BackendFailure> {
+fn check(response: &HttpResponse, head_bytes_max: usize) -> Result<(), BackendFailure> {
     let improper = |cause: &str| Err(BackendFailure::Improper(cause.to_owned()));
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return improper("it switches protocols");
     }
-    check_size(response)?;
+    check_size(response, head_bytes_max)?;
     // The body would be passed on encoded, without a field that states it.
     let mut codings = response.headers().get_all(header::TRANSFER_ENCODING).iter();
     if codings.any(|it| !it.as_bytes().eq_ignore_ascii_case(b"chunked")) {
@@ -299,11 +299,20 @@ fn check(response: &HttpResponse) -> Result<(), BackendFailure> {
     Ok(())
 }
 
-fn check_size(response: &HttpResponse) -> Result<(), BackendFailure> {
-    if response.headers().len() <= BACKEND_FIELDS {
+/// The library's own limit is one of its buffer, which a larger head can fit.
+fn check_size(response: &HttpResponse, head_bytes_max: usize) -> Result<(), BackendFailure> {
+    let fields = response.headers();
+    // Each line has a colon, a space and a line end.
+    let bytes: usize =
+        fields.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    let cause = if fields.len() > BACKEND_FIELDS {
+        format!("its head has more than {BACKEND_FIELDS} fields")
+    } else if bytes > head_bytes_max {
+        format!("its head has more than {head_bytes_max} bytes")
+    } else {
         return Ok(());
-    }
-    Err(BackendFailure::Improper(format!("its head has more than {BACKEND_FIELDS} fields")))
+    };
+    Err(BackendFailure::Improper(cause))
 }
 
 /// Whether a response is an endless stream.

@@ -32,7 +32,7 @@ impl Encoding {
         }
         head.headers.append(VARY, HeaderValue::from_static("accept-encoding"));
         let accepted = list(&request.fields, ACCEPT_ENCODING.as_str()).unwrap_or_default();
-        let coding = Coding::ALL.into_iter().find(|it| it.is_accepted(&accepted))?;
+        let coding = *Coding::accepted(&accepted).first()?;
         let (account, limits) = (request.held.account()?.clone(), Limits::default());
         if account.lacks(Charge::Compression, 1, &limits, now) {
             return None;

@@ -106,6 +106,22 @@ fn a_head_has_at_most_1000_fields() {
     }
 }
 
+/// A response whose fields have as many bytes as its path states.
+fn long_field(head: &str, stream: &mut std::net::TcpStream) {
+    let count = head.split(['/', ' ']).nth(2).and_then(|it| it.parse().ok()).unwrap_or(100);
+    let length = "Content-Length: 0\r\n";
+    let value = "a".repeat(count - length.len() - "X-Long: \r\n".len());
+    backend::say(stream, &format!("HTTP/1.1 200 OK\r\n{length}X-Long: {value}\r\n\r\n"));
+}
+
+#[test]
+fn a_head_has_at_most_64_kib() {
+    for (path, status) in [("/60000", 200), ("/65537", 502), ("/100000", 502)] {
+        let got = through(long_field, Ask::get(path));
+        assert_eq!((got.status, got.finished), (status, true), "{path}");
+    }
+}
+
 #[test]
 fn endless_interim_responses_are_a_502() {
     let talk: Talk = |_, stream| {

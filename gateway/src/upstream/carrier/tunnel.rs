@@ -29,7 +29,7 @@ impl Carrier {
         let asked = self.ask(&mut connection, backend_request, true, Some(&handshake)).await;
         let mut response = asked.map_err(|it| it.trouble)?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            check(&response)?;
+            check(&response, self.limits.header_bytes)?;
             // The client would take it for an open tunnel.
             if response.status().is_success() {
                 let cause = format!("status {} instead of 101", response.status().as_u16());
@@ -38,7 +38,7 @@ impl Carrier {
             exchange.answer(head(request, &response));
             return self.pass_on(exchange, response.into_body(), None).await;
         }
-        check_size(&response)?;
+        check_size(&response, self.limits.header_bytes)?;
         handshake.check(response.headers())?;
         let switched = hyper::upgrade::on(&mut response).await;
         let stream = switched.map_err(|it| BackendFailure::improper(&it))?;

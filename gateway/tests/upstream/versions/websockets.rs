@@ -176,6 +176,18 @@ fn without_the_setting_nothing_is_offered_and_an_upgrade_is_a_plain_request() {
     assert!(!is_offered);
 }
 
+/// RFC 9110, 7.8: a server may ignore `Upgrade`.
+#[test]
+fn an_upgrade_to_a_backend_without_websockets_is_a_plain_request_9110_7_8() {
+    let talk: Talk = |head, stream| backend::respond(stream, head.as_bytes());
+    let site = RuledSite::of(backend_site(talk, &UpstreamLimits::default(), false));
+    let server = serving(site, true);
+    let ask = Ask::get("/").with("connection", "upgrade").with("upgrade", "websocket");
+    let got = fetch_1(server.address, &ask.with("sec-websocket-key", "x"));
+    let head = String::from_utf8_lossy(&got.body).into_owned();
+    assert!(got.status == 200 && !head.contains("upgrade"), "{} {head}", got.status);
+}
+
 /// Row of docs/serve-backend.md, event | the client gets: nothing moves for 60 s (`upstream.tunnel_idle_s`) | the end of the
 /// stream.
 #[test]
