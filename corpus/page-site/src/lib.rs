@@ -3,7 +3,6 @@
 //! The bodies are synthetic. A client that plays the page back gets letters; a browser gets HTML, CSS and scripts
 //! whose references make it request the same resources for the same reasons ([`PageSite::for_browsers`]).
 
-mod font;
 mod markup;
 
 use corpus::{Page, PageResource};
