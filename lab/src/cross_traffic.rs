@@ -3,15 +3,25 @@
 use crate::network::{Amount, Network, rounded};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use server::CongestionControl;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// The cross traffic. In text and files: `none`, `bulk:cubic`, `web:0.3`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    SerializeDisplay,
+    DeserializeFromStr,
+)]
 pub enum CrossTraffic {
     /// The page has the links to itself.
     #[default]
@@ -61,20 +71,6 @@ impl fmt::Display for CrossTraffic {
             Self::Bulk(control) => write!(formatter, "bulk:{}", control.name()),
             Self::Web(share) => write!(formatter, "web:{share}"),
         }
-    }
-}
-
-impl TryFrom<String> for CrossTraffic {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<CrossTraffic> for String {
-    fn from(traffic: CrossTraffic) -> Self {
-        traffic.to_string()
     }
 }
 

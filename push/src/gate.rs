@@ -2,13 +2,14 @@
 //! rule 2).
 
 use schedulers::SplitMix64;
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use std::fmt;
 use std::str::FromStr;
 
 /// A gate between pushed responses and the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, SerializeDisplay, DeserializeFromStr,
+)]
 pub enum Gate {
     /// Pushes use the time until the main response is ready, and stop then.
     Preempt,
@@ -86,20 +87,6 @@ impl fmt::Display for Gate {
             Self::EagerFifo(bytes) => write!(formatter, "eager-fifo:{bytes}"),
             Self::Shuffle(seed) => write!(formatter, "shuffle:{seed}"),
         }
-    }
-}
-
-impl TryFrom<String> for Gate {
-    type Error = GateError;
-
-    fn try_from(text: String) -> Result<Self, GateError> {
-        text.parse()
-    }
-}
-
-impl From<Gate> for String {
-    fn from(gate: Gate) -> Self {
-        gate.to_string()
     }
 }
 

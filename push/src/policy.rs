@@ -2,14 +2,15 @@
 
 use crate::graph::{Edge, Graph, Node, Place};
 use schedulers::{Resource, usual_urgency};
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 schedulers::named! {
     /// A push policy. The sections are the document's.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-    #[serde(try_from = "String", into = "&'static str")]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(SerializeDisplay, DeserializeFromStr)]
     pub enum Policy {
         /// Neither push nor hints.
         NoOpt = "none",
@@ -31,10 +32,7 @@ schedulers::named! {
 
 /// The name is not a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a push policy; there are: none, push, push-in-evaluation-order, preload, push-and-preload, \
-         push-static-with-html, push-static-with-html-one-bdp"
-)]
+#[error("`{0}` is not a push policy; there are: {names}", names = Policy::NAMES.join(", "))]
 pub struct UnknownPolicy(String);
 
 impl FromStr for Policy {
@@ -45,17 +43,9 @@ impl FromStr for Policy {
     }
 }
 
-impl TryFrom<String> for Policy {
-    type Error = UnknownPolicy;
-
-    fn try_from(name: String) -> Result<Self, UnknownPolicy> {
-        name.parse()
-    }
-}
-
-impl From<Policy> for &'static str {
-    fn from(policy: Policy) -> Self {
-        policy.name()
+impl fmt::Display for Policy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
     }
 }
 

@@ -2,13 +2,15 @@
 
 use super::{Network, NetworkError, rounded};
 use corpus::size;
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use simulator::link::{Profile, Queue};
 use std::fmt;
+use std::str::FromStr;
 
 /// The depth of the downlink's queue. In text and files: `64k`, `2bdp`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, SerializeDisplay, DeserializeFromStr,
+)]
 pub enum QueueDepth {
     /// Bytes.
     Bytes(u64),
@@ -22,9 +24,11 @@ const BDP: &str = "bdp";
 /// A deeper queue holds minutes of traffic.
 const BDPS_MAX: f64 = 1000.0;
 
-impl QueueDepth {
+impl FromStr for QueueDepth {
+    type Err = String;
+
     /// Parses a size such as `64k`, or `2bdp`.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let lower = text.trim().to_ascii_lowercase();
         let Some(number) = lower.strip_suffix(BDP) else {
             return match size::parse(text.trim())? {
@@ -44,7 +48,9 @@ impl QueueDepth {
         // At most a million.
         Ok(Self::BdpThousandths(u32::try_from(rounded(products * 1000.0)).unwrap_or(u32::MAX)))
     }
+}
 
+impl QueueDepth {
     /// Its size in thousands of bytes, if it is a size.
     pub(crate) fn kilobytes(self) -> Option<f64> {
         match self {
@@ -82,20 +88,6 @@ impl fmt::Display for QueueDepth {
     }
 }
 
-impl TryFrom<String> for QueueDepth {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        Self::parse(&text)
-    }
-}
-
-impl From<QueueDepth> for String {
-    fn from(depth: QueueDepth) -> Self {
-        depth.to_string()
-    }
-}
-
 impl Network {
     /// The network with this queue on the downlink.
     pub fn with_queue(&self, depth: QueueDepth) -> Result<Self, NetworkError> {
@@ -119,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_depth_is_a_size_or_a_multiple_of_the_bandwidth_delay_product() {
-        let read = |text| QueueDepth::parse(text).map(|it| it.to_string());
+        let read = |text: &str| text.parse().map(|it: QueueDepth| it.to_string());
         for (text, expected) in
             [("64k", "64k"), ("64000", "64k"), ("1m", "1M"), ("2BDP", "2bdp"), ("0.5bdp", "0.5bdp")]
         {
@@ -139,7 +131,7 @@ mod tests {
     fn a_network_has_the_queue_on_its_way_down() {
         let with = |name: &str, depth: &str| {
             let network = Network::find(name).expect("built in");
-            let depth = QueueDepth::parse(depth).expect("a depth");
+            let depth = depth.parse().expect("a depth");
             network.with_queue(depth).map(|it| (it.down.queue, it.up == network.up))
         };
         // 25 Mbit/s times 50 ms.

@@ -165,8 +165,7 @@ fn a_queue_of_three_packets_slows_cubic_down_and_hardly_bbr2() {
     plan.pages.truncate(1);
     plan.schemes.retain(|it| ["rr", "dfifo"].contains(&it.name()));
     plan.settings.congestion_controls = vec![CongestionControl::Cubic, CongestionControl::Bbr2];
-    plan.settings.queues =
-        ["5k", "2bdp"].map(|it| QueueDepth::parse(it).expect("a depth")).to_vec();
+    plan.settings.queues = ["5k", "2bdp"].map(|it| it.parse().expect("a depth")).to_vec();
     let study = run(&plan, serde_json::json!({}), &|| ()).expect("a study");
     let slowdown = |cc| {
         let of = |queue: QueueDepth| {

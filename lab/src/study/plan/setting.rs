@@ -138,7 +138,7 @@ dimensions! {
         ..PLAIN
     };
     /// The bottleneck's queue; `None`: the network's own.
-    queue: QueueDepth, queues, QueueDepth::parse, Dimension {
+    queue: QueueDepth, queues, QueueDepth::from_str, Dimension {
         name: "queue",
         flag: "--queue",
         help: "Depths of the bottleneck's queue, separated by commas, on engines with a transport: sizes, or multiples of \
@@ -451,7 +451,7 @@ mod tests {
         let setting = Setting {
             rtt_ms: amount("100"),
             rate: amount("8M"),
-            queue: QueueDepth::parse("1bdp").ok(),
+            queue: "1bdp".parse().ok(),
             ..Setting::default()
         };
         let network = setting.network_of(&network).expect("a network");
