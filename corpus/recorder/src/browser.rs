@@ -5,7 +5,7 @@ mod net_errors;
 mod visiting;
 
 pub use mirroring::Trust;
-pub use visiting::{Picture, Visited};
+pub use visiting::Visited;
 
 use crate::error::RecordError;
 use crate::installed::Kind;

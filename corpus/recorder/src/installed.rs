@@ -4,18 +4,19 @@ use crate::error::RecordError;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A browser that this crate can drive.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Kind {
-    /// Chromium or Chrome, through the `DevTools` protocol.
-    #[default]
-    Chromium,
-    /// Firefox, by `WebDriver` `BiDi`.
-    Firefox,
+schedulers::named! {
+    /// A browser that this crate can drive. Its name is what it calls itself.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Kind {
+        /// Chromium or Chrome, through the `DevTools` protocol.
+        #[default]
+        Chromium = "Chromium",
+        /// Firefox, by `WebDriver` `BiDi`.
+        Firefox = "Firefox",
+    }
 }
 
 struct Search {
-    name: &'static str,
     /// The variable that names its program.
     variable: &'static str,
     /// Names of its program; the first one in the path is used.
@@ -26,7 +27,6 @@ struct Search {
 }
 
 const CHROMIUM: Search = Search {
-    name: "Chromium",
     variable: "UTMOST_CHROMIUM",
     programs: &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
     answer: "Chrom",
@@ -34,7 +34,6 @@ const CHROMIUM: Search = Search {
 };
 
 const FIREFOX: Search = Search {
-    name: "Firefox",
     variable: "UTMOST_FIREFOX",
     programs: &["firefox", "firefox-esr"],
     answer: "Firefox",
@@ -42,14 +41,6 @@ const FIREFOX: Search = Search {
 };
 
 impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Chromium, Self::Firefox];
-
-    /// Its name, as it calls itself.
-    pub fn name(self) -> &'static str {
-        self.search().name
-    }
-
     /// The variable that names its program.
     pub fn variable(self) -> &'static str {
         self.search().variable

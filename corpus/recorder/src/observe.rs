@@ -23,31 +23,45 @@ pub struct Observations<'a> {
     pub requests: &'a [Requested],
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Report {
+/// The report of `report.js`. Times are 0 for events that have not happened.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Report {
     boxes: Vec<ImageBox>,
     elements: Vec<Element>,
-    largest: Option<String>,
-    request_start: f64,
-    bodies: Vec<Body>,
+    /// The URL and time of the largest painted image or text, if it is an image.
+    pub(crate) largest: Option<String>,
+    pub(crate) largest_render: Option<f64>,
+    pub(crate) request_start: f64,
+    pub(crate) first_render: Option<f64>,
+    pub(crate) dom_ready: Option<f64>,
+    pub(crate) loaded: Option<f64>,
+    pub(crate) bodies: Vec<Body>,
     service_worker: bool,
     url: String,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Body {
-    url: String,
+/// A resource that the browser has.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Body {
+    pub(crate) url: String,
     encoded: u64,
     decoded: u64,
+    pub(crate) response_end: f64,
+}
+
+impl Report {
+    pub(crate) fn read(text: &str) -> Result<Self, RecordError> {
+        serde_json::from_str(text)
+            .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))
+    }
 }
 
 /// Reads the traces of a load. Leaves the setting and the document's name empty. Errors name what cannot be recorded: redirects of the
 /// document, service workers, a load that never began.
 pub fn observe(seen: &Observations) -> Result<Capture, RecordError> {
-    let report: Report = serde_json::from_str(seen.report)
-        .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))?;
+    let report = Report::read(seen.report)?;
     if report.service_worker {
         let cause = "a service worker answers its requests; record it without (a trace of what a \
                      worker answers says nothing about a server)";

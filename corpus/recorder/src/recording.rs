@@ -2,7 +2,7 @@
 
 use crate::browser::{Chromium, Trust};
 use crate::capture::Capture;
-use crate::derive::{self, Derived, Label};
+use crate::derive::{self, Imported, Label};
 use crate::error::{RecordError, refused};
 use crate::limits::ERROR_MAX;
 use crate::mirror::{self, Mirror};
@@ -64,15 +64,6 @@ pub struct Captures {
     pub fitted: Vec<Capture>,
     /// The captures by which the page is judged.
     pub unseen: Vec<Capture>,
-}
-
-/// A page and its quality.
-#[derive(Debug, Clone)]
-pub struct Judged {
-    /// The page.
-    pub page: Page,
-    /// One line for each omission or assumption.
-    pub notes: Vec<String>,
 }
 
 /// Loads the page under all settings. `progress` receives each step, and returns whether to go on. Returns the captures and, on request, a
@@ -193,7 +184,7 @@ impl Captures {
 }
 
 /// Derives the page and judges it by captures that were not used for the derivation.
-pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, RecordError> {
+pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Imported, RecordError> {
     let label = Label {
         name: name.to_owned(),
         from: captures.from.clone(),
@@ -201,7 +192,7 @@ pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, Re
         sha256: captures.sha256.clone(),
         ..Label::default()
     };
-    let Derived { mut page, notes } = derive::derive(&captures.fitted, &label)?;
+    let Imported { mut page, notes } = derive::derive(&captures.fitted, &label)?;
     page.source.assumptions.splice(0..0, captures.assumptions.iter().cloned());
     let unseen = if captures.unseen.is_empty() {
         Vec::new()
@@ -213,7 +204,7 @@ pub fn page(captures: &Captures, name: &str, licence: &str) -> Result<Judged, Re
         recording.unseen_settings.dedup();
         recording.unseen_ms = Some(derive::spread(&unseen));
     }
-    Ok(Judged { page, notes })
+    Ok(Imported { page, notes })
 }
 
 /// Rejects a page that does not predict its own recordings.

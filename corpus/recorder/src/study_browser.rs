@@ -1,7 +1,7 @@
 //! Chromium or Firefox as the browser of studies: engine `browser` of the lab.
 
 use crate::bodies;
-use crate::browser::{Chromium, Picture, Visited};
+use crate::browser::{Chromium, Visited};
 use crate::error::RecordError;
 use crate::firefox::Firefox;
 use crate::installed::Kind;
@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use captures::Fetch;
 use corpus::{Page, PageResource};
 use gateway::site::DirectorySite;
-use lab::browsing::{Browser, BrowserError, Entrance, FilmFrame, ObservedLoad, ObservedResource};
+use lab::browsing::{Browser, BrowserError, Entrance, ObservedLoad, ObservedResource};
 use page_site::PageSite;
 use server::site::{Request, Response, Site};
 use std::collections::{BTreeMap, VecDeque};
@@ -173,7 +173,7 @@ impl Browser for StudyBrowser {
     }
 
     fn load(&self, page: &Page, entrance: Entrance<'_>) -> Result<ObservedLoad, BrowserError> {
-        Ok(seen(page, &self.visit(page, entrance)?)?)
+        Ok(seen(page, self.visit(page, entrance)?)?)
     }
 }
 
@@ -188,13 +188,7 @@ pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-fn frame(picture: &Picture) -> FilmFrame {
-    let Picture { time_ms, completeness, jpeg_base64 } = picture;
-    let jpeg = STANDARD.decode(jpeg_base64).unwrap_or_default();
-    FilmFrame { time_ms: *time_ms, completeness: *completeness, jpeg }
-}
-
-fn seen(page: &Page, visited: &Visited) -> Result<ObservedLoad, RecordError> {
+fn seen(page: &Page, visited: Visited) -> Result<ObservedLoad, RecordError> {
     let mut by_path: BTreeMap<String, VecDeque<&Fetch>> = BTreeMap::new();
     for fetch in &visited.fetches {
         by_path.entry(plain_path(&fetch.url).unwrap_or_default()).or_default().push_back(fetch);
@@ -214,7 +208,7 @@ fn seen(page: &Page, visited: &Visited) -> Result<ObservedLoad, RecordError> {
             finished_ms: ended_ms(fetch),
         });
     }
-    seen.film = visited.film.iter().map(frame).collect();
+    seen.film = visited.film;
     let renders = times(page, &visited.report)?;
     let Some(document) = seen.resources.iter().find(|it| it.id == 0) else { return Ok(seen) };
     let start_ms = document.requested_ms;

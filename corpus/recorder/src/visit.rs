@@ -2,11 +2,10 @@
 
 use crate::browser::{Chromium, Download, Quiet};
 use crate::error::RecordError;
-use crate::observe::{Observations, observe};
+use crate::observe::{Observations, Report, observe};
 use crate::session::LocalServer;
 use crate::site::HOST;
 use corpus::Page;
-use serde::Deserialize;
 use server::site::{Request, Response, Site};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -87,28 +86,6 @@ pub struct RenderTimes {
     pub byte_index_ms: Option<f64>,
 }
 
-/// Times from `report.js`; 0 for events that have not happened.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Times {
-    request_start: f64,
-    first_render: Option<f64>,
-    /// The URL and time of the largest painted image or text, if it is an image.
-    largest: Option<String>,
-    largest_render: Option<f64>,
-    dom_ready: Option<f64>,
-    loaded: Option<f64>,
-    bodies: Vec<Fetched>,
-}
-
-/// A resource that the browser has.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Fetched {
-    url: String,
-    response_end: f64,
-}
-
 /// Loads the document of `page` in `chromium`, which was started for [`HOST`], optionally while the user downloads a file on
 /// the same connection. `requests` returns the number of requests that reached the site.
 pub fn render_times(
@@ -136,8 +113,7 @@ pub(crate) fn document(page: &Page) -> String {
 
 /// The times in a report of `report.js`.
 pub(crate) fn times(page: &Page, report: &str) -> Result<RenderTimes, RecordError> {
-    let times: Times = serde_json::from_str(report)
-        .map_err(|error| RecordError::Browser(format!("its report cannot be read: {error}")))?;
+    let times = Report::read(report)?;
     let largest = times.largest.as_deref().and_then(plain_path);
     let is_hero = page.resources.iter().any(|it| it.hero && Some(plain(&it.url)) == largest);
     let since_request =
@@ -151,7 +127,7 @@ pub(crate) fn times(page: &Page, report: &str) -> Result<RenderTimes, RecordErro
     })
 }
 
-fn byte_index_ms(page: &Page, times: &Times) -> Option<f64> {
+fn byte_index_ms(page: &Page, times: &Report) -> Option<f64> {
     let bodies = times.bodies.iter();
     let ends: BTreeMap<String, f64> =
         bodies.filter_map(|it| Some((plain_path(&it.url)?, it.response_end))).collect();

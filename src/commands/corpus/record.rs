@@ -3,12 +3,12 @@
 use super::outputs::{self, Kind};
 use super::visit::failure;
 use crate::output;
-use ::corpus::import::name_of;
+use ::corpus::import::{Imported, name_of};
 use ::corpus::page::Spread;
 use ::serve::Failure;
 use recorder::browser::Trust;
 use recorder::limits::{SETTINGS_MAX, SETTINGS_MIN};
-use recorder::recording::{self, CAPTURES_FORMAT, Captures, Judged, Request};
+use recorder::recording::{self, CAPTURES_FORMAT, Captures, Request};
 use std::path::{Path, PathBuf};
 
 /// Record a page in Chromium, under several delays
@@ -125,7 +125,7 @@ fn record(arguments: &Arguments) -> Result<Captures, Failure> {
     Ok(captures)
 }
 
-fn show(judged: &Judged) -> Result<(), Failure> {
+fn show(judged: &Imported) -> Result<(), Failure> {
     let Some(recording) = &judged.page.source.recording else { return Ok(()) };
     let mut spreads = vec![("left out", recording.left_out_ms)];
     spreads.extend(recording.unseen_ms.map(|it| ("unseen", it)));

@@ -7,10 +7,13 @@ use super::{
 use crate::error::RecordError;
 use crate::limits::{LOG_EVENTS_MAX, PICTURES_MAX};
 use crate::locked;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use captures::{Fetch, read_devtools};
 use headless_chrome::browser::tab::Tab;
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::protocol::cdp::{Network, Page};
+use lab::browsing::FilmFrame;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -24,19 +27,8 @@ pub struct Visited {
     pub fetches: Vec<Fetch>,
     /// The report of `report.js`.
     pub report: String,
-    /// Pictures of the window; empty if none were taken.
-    pub film: Vec<Picture>,
-}
-
-/// A picture of the window.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Picture {
-    /// When it was taken, in milliseconds on the requests' clock.
-    pub time_ms: f64,
-    /// The share of the last picture that it shows, from 0 to 1.
-    pub completeness: f64,
-    /// JPEG in base64, as DevTools writes it.
-    pub jpeg_base64: String,
+    /// Pictures of the window, with times on the requests' clock; empty if none were taken.
+    pub film: Vec<FilmFrame>,
 }
 
 #[derive(Default)]
@@ -73,21 +65,21 @@ impl Chromium {
 const PICTURES: &str = "disabled-by-default-devtools.screenshot";
 const PROGRESS: &str = include_str!("progress.js");
 
-fn pictures(trace: &[Value]) -> Vec<Picture> {
-    let mut all: Vec<Picture> = trace.iter().filter_map(picture).take(PICTURES_MAX).collect();
+fn pictures(trace: &[Value]) -> Vec<FilmFrame> {
+    let mut all: Vec<FilmFrame> = trace.iter().filter_map(picture).take(PICTURES_MAX).collect();
     all.sort_by(|one, other| one.time_ms.total_cmp(&other.time_ms));
     all
 }
 
-fn picture(event: &Value) -> Option<Picture> {
-    let jpeg_base64 = event["args"]["snapshot"].as_str()?.to_owned();
+fn picture(event: &Value) -> Option<FilmFrame> {
+    let jpeg = STANDARD.decode(event["args"]["snapshot"].as_str()?).unwrap_or_default();
     let time_ms = event["ts"].as_f64()? / 1000.0;
-    Some(Picture { time_ms, completeness: 0.0, jpeg_base64 })
+    Some(FilmFrame { time_ms, completeness: 0.0, jpeg })
 }
 
 /// The browser decodes its pictures itself.
-fn visual_progress(tab: &Tab, film: &[Picture]) -> Result<Vec<f64>, Trouble> {
-    let pictures: Vec<&str> = film.iter().map(|it| it.jpeg_base64.as_str()).collect();
+fn visual_progress(tab: &Tab, film: &[FilmFrame]) -> Result<Vec<f64>, Trouble> {
+    let pictures: Vec<String> = film.iter().map(|it| STANDARD.encode(&it.jpeg)).collect();
     let pictures = serde_json::to_string(&pictures)?;
     let progress = evaluated(tab, &format!("({PROGRESS})({pictures})"))?;
     Ok(serde_json::from_str(&progress)?)

@@ -9,7 +9,7 @@ use crate::capture::Capture;
 use crate::error::RecordError;
 use crate::site::HOST;
 use causes::Search;
-pub use corpus::import::Label;
+pub use corpus::import::{Imported, Label};
 use corpus::page::{Event, Origin, Page, Recording, Source, SourceKind, Spread};
 use corpus::{PageResource, check};
 use replay::{Moments, replay};
@@ -17,15 +17,6 @@ use schedulers::Kind;
 use std::sync::Arc;
 use table::Table;
 pub(crate) use table::without_numbers;
-
-/// A derived page, and what it omits.
-#[derive(Debug, Clone)]
-pub struct Derived {
-    /// The page.
-    pub page: Page,
-    /// One line for each omission or assumption.
-    pub notes: Vec<String>,
-}
 
 /// A resource's error under a setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +39,7 @@ impl Miss {
 }
 
 /// Derives the page from `captures`, and records in it how well it predicts them.
-pub fn derive(captures: &[Capture], label: &Label) -> Result<Derived, RecordError> {
+pub fn derive(captures: &[Capture], label: &Label) -> Result<Imported, RecordError> {
     let first = captures.first().ok_or_else(|| RecordError::Source("no captures".into()))?;
     if captures.iter().any(|load| load.fetches.is_empty() || load.document_arrivals.is_empty()) {
         return Err(RecordError::Page("a load without a document; record again".into()));
@@ -74,7 +65,7 @@ pub fn derive(captures: &[Capture], label: &Label) -> Result<Derived, RecordErro
         unseen_ms: None,
     });
     page.source.assumptions = assumptions(captures);
-    Ok(Derived { page, notes: notes(captures, &table) })
+    Ok(Imported { page, notes: notes(captures, &table) })
 }
 
 /// The errors of each setting, predicted from the others.
