@@ -1,9 +1,9 @@
 //! The engine `browser`: a real browser loads a page from the real server over UDP on loopback, in real time, through the lab's
 //! links. The browser's observations become a [`Load`] like that from any other engine.
 
-use crate::Load;
 use crate::network::Network;
 use crate::wire::{Served, WireError, while_served};
+use crate::{Load, Loaded};
 use corpus::Page;
 use gateway::site::RuledSite;
 use qlog_tools::assembly::StreamFrame;
@@ -107,15 +107,6 @@ pub(crate) struct Setup<'a> {
     pub(crate) is_filmed: bool,
 }
 
-/// A load in a browser.
-pub(crate) struct Browsed {
-    pub(crate) load: Load,
-    /// Differences from the page.
-    pub(crate) problems: Vec<String>,
-    /// Pictures, with times from the first request.
-    pub(crate) film: Vec<FilmFrame>,
-}
-
 /// Why a browser's load could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum BrowsingError {
@@ -135,7 +126,7 @@ impl Stage {
     }
 
     /// Loads `page` once.
-    pub(crate) fn load(&self, page: &Page, setup: Setup<'_>) -> Result<Browsed, BrowsingError> {
+    pub(crate) fn load(&self, page: &Page, setup: Setup<'_>) -> Result<Loaded, BrowsingError> {
         let Setup { browser, mut options, site, links, is_filmed } = setup;
         options.alt_svc_port = Some(HTTPS_PORT);
         options.limits.drain = Duration::ZERO;
@@ -156,7 +147,7 @@ impl Stage {
         for frame in &mut film {
             frame.time_ms -= start_ms;
         }
-        Ok(Browsed { load: Load { completed, timeline }, problems, film })
+        Ok(Loaded { problems, film, ..Load { completed, timeline }.into() })
     }
 }
 

@@ -39,8 +39,9 @@ pub use metadata::Metadata;
 pub use navigation::Navigation;
 pub use stream_migration::StreamMigration;
 
-use client::Outcome;
+use browsing::FilmFrame;
 use client::playback::Playback;
+use client::{NextPage, Outcome};
 use connection::experiments::SendOrder;
 use corpus::Page;
 use delivery_order::in_order_of_transmission;
@@ -50,6 +51,7 @@ use schedulers::Kind;
 use serde::{Deserialize, Serialize};
 use simulator::TIME_MAX;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// One page load, as its client saw it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -60,21 +62,58 @@ pub struct Load {
     pub timeline: Timeline,
 }
 
-impl Load {
-    /// A load over the transport, with its differences from the page.
+/// A load, and what its engine tells of it.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// The load.
+    pub load: Load,
+    /// Differences from the page.
+    pub problems: Vec<String>,
+    /// Its end, according to the client.
+    pub outcome: Outcome,
+    /// Pictures of it, if requested, with times from the first request.
+    pub film: Vec<FilmFrame>,
+    /// For a bracket, whether it is proven that no order is better (worse).
+    pub proven: Option<bool>,
+    /// Why its scheme failed, if it did.
+    pub scheme_failure: Option<String>,
+}
+
+/// A load without a transport.
+impl From<Load> for Loaded {
+    fn from(load: Load) -> Self {
+        Self { load, ..Self::default() }
+    }
+}
+
+impl Loaded {
+    /// A load over the transport.
     fn over_transport(
-        outcome: &Outcome,
+        outcome: Outcome,
         mut timeline: Timeline,
         scheme: &str,
         send_order: Option<SendOrder>,
-    ) -> (Self, Vec<String>) {
+    ) -> Self {
         if let Some(order) = send_order {
             timeline = in_order_of_transmission(timeline, &order.runs());
         }
         scheme.clone_into(&mut timeline.name);
-        let all = outcome.earlier.iter().chain([outcome]);
+        let all = outcome.earlier.iter().chain([&outcome]);
         let problems: Vec<String> = all.flat_map(problems).collect();
-        (Self { completed: outcome.completed && problems.is_empty(), timeline }, problems)
+        let load = Load { completed: outcome.completed && problems.is_empty(), timeline };
+        Self { problems, outcome, ..load.into() }
+    }
+
+    /// The last page of the connection, or why the client did not reach it.
+    fn last(self, first: &Arc<Page>, then: &[NextPage]) -> Self {
+        let Self { load, problems, outcome, .. } = self;
+        let mut pages = Navigation::all(first, then, &load.timeline, outcome);
+        match pages.pop() {
+            Some(Navigation { load, problems, outcome, .. }) if pages.len() == then.len() => {
+                Self { problems, outcome, ..Self::from(load) }
+            }
+            _ => Self { problems, ..Self::from(load) },
+        }
     }
 }
 

@@ -16,7 +16,7 @@ mod timeline_log;
 use crate::cross_traffic::CrossTraffic;
 use crate::network::Network;
 use crate::push_and_hints::PushAndHints;
-use crate::{DeliveryOrder, FileError, Load, Metadata, write_file};
+use crate::{DeliveryOrder, FileError, Load, Loaded, Metadata, write_file};
 use client::{Client, ClientConfig, ConnectError, Verify};
 use connection::MemoryLog;
 use connection::experiments::SendOrder;
@@ -151,7 +151,8 @@ pub fn load_between(
         write_file(&folder.join("links.jsonl"), lines)?;
     }
     let timeline = read("the client's log", bytes.as_slice())?.timeline;
-    let (load, problems) = Load::over_transport(&outcome, timeline, &scheme, send_order);
+    let Loaded { load, problems, outcome, .. } =
+        Loaded::over_transport(outcome, timeline, &scheme, send_order);
     if let Some(folder) = unfinished_log_dir.filter(|_| !load.completed && log_dir.is_none()) {
         write_file(&folder.join("client.sqlog"), &bytes)?;
     }

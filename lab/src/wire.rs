@@ -6,7 +6,7 @@ use crate::push_and_hints::PushAndHints;
 use crate::relay::Relay;
 use crate::relay::tun::{self, TunError, TunRelay, enter_user_namespace};
 use crate::stack::patient;
-use crate::{DeliveryOrder, Load, Metadata};
+use crate::{DeliveryOrder, Loaded, Metadata};
 use client::event_loop::PlayError;
 use connection::experiments::SendOrder;
 use corpus::Page;
@@ -65,17 +65,6 @@ pub struct Setup<'a> {
     pub log_dir: &'a Path,
 }
 
-/// One load, with its differences from the page.
-#[derive(Debug, Clone)]
-pub struct WireLoad {
-    /// The load.
-    pub load: Load,
-    /// Empty when the load is complete.
-    pub problems: Vec<String>,
-    /// Its end, according to the client.
-    pub outcome: client::Outcome,
-}
-
 impl<'a> Setup<'a> {
     /// Without links, with full metadata, and with a client that signals for the server's scheme.
     pub fn new(options: Options, log_dir: &'a Path) -> Self {
@@ -95,7 +84,7 @@ impl<'a> Setup<'a> {
 }
 
 /// Loads `page` once.
-pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
+pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<Loaded, WireError> {
     let Setup {
         mut options,
         client,
@@ -130,8 +119,7 @@ pub fn load(page: &Arc<Page>, setup: Setup<'_>) -> Result<WireLoad, WireError> {
         client::event_loop::play(Arc::clone(page), server, &client_options)
     })??;
     let timeline = read_file(&log)?.timeline;
-    let (load, problems) = Load::over_transport(&outcome, timeline, &scheme, send_order);
-    Ok(WireLoad { load, problems, outcome })
+    Ok(Loaded::over_transport(outcome, timeline, &scheme, send_order))
 }
 
 /// How the system should send over TCP, given these transport options. Without links, its own congestion control is used.

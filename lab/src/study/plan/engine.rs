@@ -1,12 +1,11 @@
 //! The interface of an engine: a way of loading pages, with everything that a study needs of it. [`crate::study::carry_out::engines`]
 //! has all engines.
 
-use crate::browsing::FilmFrame;
 use crate::network::Network;
 use crate::study::plan::{Cell, Plan};
 use crate::study::{Setting, StudyError};
-use crate::{Load, Navigation, bounds, warm_up};
-use client::{NextPage, Says};
+use crate::{Loaded, bounds, warm_up};
+use client::Says;
 use corpus::Page;
 use schedulers::Scheme;
 use server::{Options, SignalUse};
@@ -179,47 +178,5 @@ impl Task<'_> {
             ..Default::default()
         };
         (first, options)
-    }
-}
-
-/// One finished load.
-#[derive(Default)]
-pub struct Loaded {
-    pub(crate) load: Load,
-    /// Differences from the page.
-    pub(crate) problems: Vec<String>,
-    /// Its end, according to the client.
-    pub(crate) outcome: client::Outcome,
-    /// Pictures of it, if requested.
-    pub(crate) film: Vec<FilmFrame>,
-    /// For a bracket, whether it is proven that no order is better (worse).
-    pub(crate) proven: Option<bool>,
-    /// Why its scheme failed, if it did.
-    pub(crate) scheme_failure: Option<String>,
-}
-
-/// A load without a transport.
-impl From<Load> for Loaded {
-    fn from(load: Load) -> Self {
-        Self { load, ..Self::default() }
-    }
-}
-
-impl Loaded {
-    /// The last page of the connection, or why the client did not reach it.
-    pub(crate) fn last(
-        first: &Arc<Page>,
-        then: &[NextPage],
-        load: Load,
-        problems: Vec<String>,
-        outcome: client::Outcome,
-    ) -> Self {
-        let mut pages = Navigation::all(first, then, &load.timeline, outcome);
-        match pages.pop() {
-            Some(Navigation { load, problems, outcome, .. }) if pages.len() == then.len() => {
-                Self { problems, outcome, ..Self::from(load) }
-            }
-            _ => Self { problems, ..Self::from(load) },
-        }
     }
 }

@@ -1,9 +1,10 @@
 //! The engine `browser` in a study: a real browser and the real server over UDP on loopback, in real time.
 
-use crate::browsing::{self, Browsed, BrowsingError, Setup, Stage};
+use crate::Loaded;
+use crate::browsing::{self, BrowsingError, Setup, Stage};
 use crate::study::StudyError;
 use crate::study::plan::Plan;
-use crate::study::plan::engine::{Clock, Engine, Facts, Loaded, Loads, Refusal, Task};
+use crate::study::plan::engine::{Clock, Engine, Facts, Loads, Refusal, Task};
 use server::Options;
 use std::path::Path;
 
@@ -68,7 +69,6 @@ impl Loads for Opened<'_> {
             links: of.links(),
             is_filmed: of.plan.film_dir.is_some(),
         };
-        let Browsed { load, problems, film } = self.stage.load(page, setup)?;
-        Ok(Loaded { problems, film, ..load.into() })
+        Ok(self.stage.load(page, setup)?)
     }
 }

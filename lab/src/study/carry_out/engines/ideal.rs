@@ -1,11 +1,12 @@
 //! The engine `ideal` in a study: no transport, one packet per tick.
 
+use crate::Loaded;
 use crate::bounds;
 use crate::ideal::{self, Conditions};
 use crate::network::Network;
 use crate::study::StudyError;
 use crate::study::plan::Plan;
-use crate::study::plan::engine::{Clock, Engine, Facts, Loaded, Loads, Refusal, Task};
+use crate::study::plan::engine::{Clock, Engine, Facts, Loads, Refusal, Task};
 use corpus::Page;
 use std::sync::Arc;
 

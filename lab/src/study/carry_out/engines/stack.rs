@@ -1,9 +1,10 @@
 //! The engine `stack` in a study: the real cores through the lab's links, in virtual time.
 
+use crate::Loaded;
 use crate::stack::{Ends, Setup, StackLoad, load_between};
 use crate::study::StudyError;
 use crate::study::plan::Plan;
-use crate::study::plan::engine::{Clock, Engine, Facts, Loaded, Loads, Refusal, Task};
+use crate::study::plan::engine::{Clock, Engine, Facts, Loads, Refusal, Task};
 use server::Identity;
 
 static FACTS: Facts = Facts {
@@ -53,6 +54,7 @@ impl Loads for Certified {
         let site = setting.push_and_hints().site_of(pages, None, plan.metadata);
         let ends = Ends { site, client };
         let StackLoad { load, problems, outcome, .. } = load_between(&first, &ends, setup)?;
-        Ok(Loaded::last(&first, &ends.client.then, load, problems, outcome))
+        let loaded = Loaded { problems, outcome, ..load.into() };
+        Ok(loaded.last(&first, &ends.client.then))
     }
 }

@@ -1,10 +1,10 @@
 //! The engine `wire` in a study: the real programs over UDP on loopback, in real time.
 
-use crate::DeliveryOrder;
 use crate::study::StudyError;
 use crate::study::plan::Plan;
-use crate::study::plan::engine::{Clock, Engine, Facts, Loaded, Loads, Refusal, Task};
-use crate::wire::{Setup, WireLoad, check_namespaces, load};
+use crate::study::plan::engine::{Clock, Engine, Facts, Loads, Refusal, Task};
+use crate::wire::{Setup, check_namespaces, load};
+use crate::{DeliveryOrder, Loaded};
 use server::Options;
 use std::path::Path;
 
@@ -76,7 +76,6 @@ impl Loads for Wire {
             delivery_order: of.plan.delivery_order,
             log_dir,
         };
-        let WireLoad { load, problems, outcome } = load(&first, setup)?;
-        Ok(Loaded::last(&first, &then, load, problems, outcome))
+        Ok(load(&first, setup)?.last(&first, &then))
     }
 }
