@@ -207,9 +207,10 @@ impl Writer<'_> {
         let (name, mut data) = schema::event(target, &name, trigger.as_deref(), data);
         schema::scale_rtts(&mut data, self.rtt_scale);
         schema::scale_ack_delays(&mut data, self.ack_delay_scale);
-        let (name, data) = match self.conversion.anonymise {
-            true => self.anonymiser.event(name, data),
-            false => (name, data),
+        let (name, data) = if self.conversion.anonymise {
+            self.anonymiser.event(name, data)
+        } else {
+            (name, data)
         };
         let mut event = Map::new();
         event.insert("time".to_owned(), json!(time_ms));
