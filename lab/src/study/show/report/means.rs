@@ -6,16 +6,16 @@ use crate::study::compute::summary::Paired;
 use crate::study::statistics::{Interval, Weighted, weighted_mean};
 use crate::study::{PageWeights, Pages, RunRecord, SummaryRow, Unit};
 use figures::Standing;
-use qlog_tools::metrics::Set;
 
 impl View<'_> {
-    /// The report's main mean of the ratios of a scheme in a setting, above the fold: geometric, or arithmetic if the paper's study is
+    /// The report's main mean of the ratios of a scheme in a setting: geometric, or arithmetic if the paper's study is
     /// repeated; and its interval.
     pub(crate) fn leading_mean(&self, row: &SummaryRow) -> (Option<f64>, Option<Interval>) {
         if self.plan.repeats_the_paper() {
-            (row.mean_speedup.atf, row.mean_speedup_interval.atf)
+            (row.mean_speedup.get(self.set), row.mean_speedup_interval.get(self.set))
         } else {
-            (row.geometric_mean_speedup.atf, row.geometric_mean_speedup_interval.atf)
+            let interval = row.geometric_mean_speedup_interval.get(self.set);
+            (row.geometric_mean_speedup.get(self.set), interval)
         }
     }
 
@@ -32,7 +32,7 @@ impl View<'_> {
         setting: &Compared,
     ) -> Option<f64> {
         let values = self.plan.pages.iter().filter_map(|page| {
-            let speedup = speedups.get(&setting.group(&page.name, scheme))?.atf?;
+            let speedup = speedups.get(&setting.group(&page.name, scheme))?.get(self.set)?;
             Some((speedup, self.weight_of(&page.name)))
         });
         let values: Vec<Weighted> = values.collect();
@@ -100,7 +100,7 @@ impl View<'_> {
         standings
     }
 
-    /// The logarithms of the ratios of `scheme` over other loads, above the fold: grouped by site; for a single page, by load.
+    /// The logarithms of the ratios of `scheme` over other loads: grouped by site; for a single page, by load.
     fn log_ratios(
         &self,
         over: &Paired<'_>,
@@ -113,7 +113,7 @@ impl View<'_> {
         let of = Pages::new(|page| self.plan.site_of(page), |page| self.weight_of(page));
         let pairs_of = if self.plan.pages.len() == 1 { Unit::Loads } else { Unit::Sites };
         let has_chance = !self.certain.contains(&setting.setting);
-        log_ratios(&over.speedups_by_page(&runs, &of), Set::Atf, pairs_of, has_chance, &of)
+        log_ratios(&over.speedups_by_page(&runs, &of), self.set, pairs_of, has_chance, &of)
     }
 }
 
