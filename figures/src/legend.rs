@@ -195,14 +195,14 @@ mod tests {
 
     #[test]
     fn of_a_kind_without_a_name_in_the_list_nothing_is_left_to_say() {
-        let resource = |place: usize| PageResource {
+        let resources = (0..80).map(|place| PageResource {
             url: format!("https://a.test/{place}"),
             kind: if place < 20 { Kind::Image } else { Kind::Js },
             above_fold: place < 2,
             body_bytes: Some(1000),
             streams: Vec::new(),
-        };
-        let resources: Vec<PageResource> = (0..80).map(resource).collect();
+        });
+        let resources: Vec<PageResource> = resources.collect();
         let fills = vec![String::new(); 80];
         let words = entries(&resources, &fills).into_iter().map(|it| match it {
             Entry::Kind(_, text) => text,

@@ -156,8 +156,8 @@ fn an_explanation_says_the_choice_first_and_what_it_is_worth_elsewhere() {
 
 #[test]
 fn without_any_difference_nothing_is_claimed_about_power() {
-    let page = |site: usize| page(site, 0, 0.0, &mut Draws(ChaCha8Rng::seed_from_u64(1)));
-    let pages: Vec<PageFacts> = (0..SITES).map(page).collect();
+    let mut draws = Draws(ChaCha8Rng::seed_from_u64(1));
+    let pages: Vec<PageFacts> = (0..SITES).map(|site| page(site, 0, 0.0, &mut draws)).collect();
     let cases = (0..SITES).map(|page| Case { page, link: 0, gains: vec![0.0, 0.1] });
     let schemes = ["rr", "fifo"].map(str::to_owned).to_vec();
     let it = explain_cases(&Cases::new(schemes, &pages, &[], 1, cases.collect()), "load");
@@ -220,15 +220,14 @@ fn no_fact_goes_with_the_gain_in_95_of_100_studies_without_an_effect() {
 
 #[test]
 fn an_interval_contains_the_effect_in_95_of_100_studies() {
-    let share =
-        |of: &[Association]| of.iter().find(|it| it.fact == "css_share").expect("a row").interval;
     let covered: Vec<bool> = (0..200)
         .into_par_iter()
         .map(|seed| {
-            share(&study_with_a_site_unlike_others(seed))
-                .is_none_or(|[low, high]| low < 1.0 && 1.0 < high)
+            let associations = study_with_a_site_unlike_others(seed);
+            let row = associations.iter().find(|it| it.fact == "css_share").expect("a row");
+            row.interval.is_some_and(|[low, high]| low < 1.0 && 1.0 < high)
         })
         .collect();
     let covered = covered.iter().filter(|it| **it).count();
-    assert!((180..=199).contains(&covered), "{covered} of 200");
+    assert!((184..=198).contains(&covered), "{covered} of 200");
 }
