@@ -214,8 +214,9 @@ export type ExplainAnswer = {
 
 export type ExplainAssociation = {
   fact: string;
-  interval: ExplainInterval;
-  /** Adjusted by Holm for all facts. */
+  /** Null if too few sites differ in the fact. */
+  interval: ExplainInterval | null;
+  /** The share of shuffles in which any fact has as large an effect: adjusted for all facts. */
   p: ExplainProbability;
   /** By which factor the speedup is larger where the fact is larger by a standard deviation. */
   ratio: ExplainRatio;

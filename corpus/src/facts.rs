@@ -1,7 +1,7 @@
 //! The facts of a page, one row each, for queries and for the page columns of studies. `docs/corpus.md` lists them.
 
 use crate::discovery;
-use crate::page::{Page, PageResource, Party, SourceKind};
+use crate::page::{Origin, Page, PageResource, Party, SourceKind};
 use schedulers::Kind;
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub(crate) static WORDS: [WordFact; 7] = [
     WordFact { name: "generated", is: |it| it.source.kind == SourceKind::Generated },
     WordFact { name: "hand", is: |it| it.source.kind == SourceKind::Hand },
     WordFact { name: "hero", is: |it| it.resources.iter().any(|it| it.hero) },
-    WordFact { name: "third_party", is: |it| it.origins.iter().any(|it| it.party == Party::Third) },
+    WordFact { name: "third_party", is: |it| origins(it).any(|it| it.party == Party::Third) },
 ];
 
 /// All numbers, in the order of columns.
@@ -43,7 +43,7 @@ pub static NUMBERS: [NumberFact; 13] = [
     number("resources", "the number of resources", |it| it.resources.len() as f64),
     number("body_bytes", "the bytes of all bodies", |it| it.body_bytes() as f64),
     number("hosts", "the number of hosts", |page| {
-        page.origins.iter().map(|it| &it.host).collect::<BTreeSet<_>>().len() as f64
+        origins(page).map(|it| &it.host).collect::<BTreeSet<_>>().len() as f64
     }),
     number("depth", "the longest chain of discoveries", |it| discovery::depth(it) as f64),
     number("atf_resources", "the number of resources above the fold", |page| {
@@ -84,6 +84,11 @@ const fn number(name: &'static str, about: &'static str, of: fn(&Page) -> f64) -
     NumberFact { name, about, of }
 }
 
+/// The origins of resources; a generated page can have others.
+fn origins(page: &Page) -> impl Iterator<Item = &Origin> {
+    page.resources.iter().filter_map(|it| page.origins.get(it.origin))
+}
+
 /// The share of the body bytes in resources that satisfy a condition; 0 for a page without bytes.
 fn share_of_bytes(page: &Page, is_like_this: impl Fn(&PageResource) -> bool) -> f64 {
     let bytes: u64 = page.resources.iter().filter(|it| is_like_this(it)).map(|it| it.bytes).sum();
@@ -117,6 +122,17 @@ mod tests {
         assert_eq!(value("heroes"), Some(1.0));
         assert_eq!(value("late_share"), Some(0.0));
         assert_eq!(value("atf_share"), Some(260.0 / 1580.0));
+    }
+
+    #[test]
+    fn a_host_counts_only_with_a_resource() {
+        let mut page = bundled("davies-meenan").unwrap().clone();
+        let unused = Origin { host: "unused.test".to_owned(), ..page.origins[0].clone() };
+        page.origins.push(Origin { party: Party::Third, ..unused });
+        let hosts = NUMBERS.iter().find(|it| it.name == "hosts").map(|it| (it.of)(&page));
+        assert_eq!(hosts, Some(1.0));
+        let third_party = WORDS.iter().find(|it| it.name == "third_party").map(|it| (it.is)(&page));
+        assert_eq!(third_party, Some(false));
     }
 
     #[test]

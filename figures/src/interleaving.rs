@@ -13,6 +13,8 @@ use qlog_tools::short_texts::shorten;
 pub struct Interleaving {
     /// Above the figure, and its name for screen readers.
     pub title: String,
+    /// The quantity that is compared: `ByteIndex above the fold`.
+    pub what: String,
     /// The widths, from left to right: `1 (fifo)`, `2`, `4`, `all (rr)`.
     pub widths: Vec<String>,
     /// The networks.
@@ -75,7 +77,10 @@ impl Drawing for Interleaving {
     }
 
     fn caption(&self) -> String {
-        "Mean over pages of the ATF ByteIndex of sequential sending (1) divided by the ATF ByteIndex of the width: above ×1, interleaving is better. The ring marks each network's best width.".to_owned()
+        let what = &self.what;
+        format!(
+            "Mean over pages of the {what} of sequential sending (1) divided by the {what} of the width: above ×1, interleaving is better. The ring marks each network's best width."
+        )
     }
 
     fn table(&self) -> Table {
@@ -84,7 +89,8 @@ impl Drawing for Interleaving {
             let ratios = line.ratios.iter().map(|it| or_dash(it.map(ratio_number)));
             row(&line.label, ratios.chain([self.best_text(line)]))
         });
-        Table::new("Speedup over sending one resource at a time, above the fold", headings, rows)
+        let caption = format!("Speedup over sending one resource at a time, by {}", self.what);
+        Table::new(caption, headings, rows)
     }
 }
 
@@ -137,6 +143,7 @@ mod tests {
         assert_eq!(line([None; 3]).best(), None);
         let figure = Interleaving {
             title: "t".to_owned(),
+            what: "ByteIndex".to_owned(),
             widths: ["1 (fifo)", "4", "all (rr)"].map(str::to_owned).into(),
             lines: vec![line([Some(1.0), Some(1.2), Some(0.8)])],
         };

@@ -166,7 +166,8 @@ fn entries<'a>(resources: &'a [PageResource], fills: &'a [String]) -> Vec<Entry<
             listed.retain(|(resource, _)| resource.above_fold);
             listed.truncate(LISTED_OF_KIND_MAX);
         }
-        let left_out = all - listed.len();
+        // The kind's own line has the number of all.
+        let left_out = if listed.is_empty() { 0 } else { all - listed.len() };
         entries
             .extend(listed.into_iter().map(|(resource, paint)| Entry::Resource(resource, paint)));
         if left_out > 0 {
@@ -191,6 +192,34 @@ fn draw_kind(svg: &mut Svg, area: Area, kind: Kind, text: &str) {
 mod tests {
     use super::*;
     use crate::sheet::Sheet;
+
+    #[test]
+    fn of_a_kind_without_a_name_in_the_list_nothing_is_left_to_say() {
+        let resources = (0..80).map(|place| PageResource {
+            url: format!("https://a.test/{place}"),
+            kind: if place < 20 { Kind::Image } else { Kind::Js },
+            above_fold: place < 2,
+            body_bytes: Some(1000),
+            streams: Vec::new(),
+        });
+        let resources: Vec<PageResource> = resources.collect();
+        let fills = vec![String::new(); 80];
+        let words = entries(&resources, &fills).into_iter().map(|it| match it {
+            Entry::Kind(_, text) => text,
+            Entry::Resource(resource, _) => resource.url.clone(),
+            Entry::More(count) => format!("and {count} more"),
+        });
+        let mut words: Vec<String> = words.collect();
+        words.sort();
+        let expected = [
+            "and 18 more",
+            "https://a.test/0",
+            "https://a.test/1",
+            "image: 20, 20.0 kB",
+            "js: 60, 60.0 kB",
+        ];
+        assert_eq!(words, expected);
+    }
 
     #[test]
     fn a_name_in_bold_has_fewer_characters_in_the_same_room() {

@@ -66,7 +66,7 @@ pub(super) fn caption(standings: impl Iterator<Item = Standing>, of: &str) -> St
         return String::new();
     }
     format!(
-        "{best}{tied} One beats another if a signed-rank test, adjusted for all of them (Holm, 5\u{202f}%), and the 95\u{202f}% interval of their ratio say so."
+        "{best}{tied} One beats another if a signed-rank test, adjusted for all pairs (Holm, 5\u{202f}%), and the 95\u{202f}% interval of their ratio say so."
     )
 }
 

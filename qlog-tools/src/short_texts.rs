@@ -1,4 +1,6 @@
-//! Texts of a log, cut to the available space.
+//! Texts of a log, cut to the available space; numbers of things.
+
+use std::fmt::Display;
 
 /// A text from a log for a table: without control characters, and cut to `characters`.
 pub fn shown(text: &str, characters: usize) -> String {
@@ -25,9 +27,23 @@ pub fn shorten(text: &str, characters: usize) -> String {
     format!("{head}\u{2026}{tail}")
 }
 
+/// `1 packet`, `2 packets`, `2 cuts of the window`.
+pub fn counted<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
+    let (noun, rest) =
+        what.split_once(" of ").map_or((what, String::new()), |it| (it.0, format!(" of {}", it.1)));
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{plural}{rest}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_not_several() {
+        assert_eq!(counted(1_u64, "cut of the window"), "1 cut of the window");
+        assert_eq!([0_usize, 2].map(|it| counted(it, "site")), ["0 sites", "2 sites"]);
+    }
 
     #[test]
     fn long_names_lose_their_middle() {

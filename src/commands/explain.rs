@@ -76,15 +76,10 @@ fn show_associations(scheme: &str, associations: &[Association]) -> Result<(), F
         "\nby how much {scheme} is faster where a fact alone is larger by a standard deviation"
     ))?;
     let rows = associations.iter().map(|it| {
-        vec![
-            shown(&it.fact, 40),
-            number(Some(it.ratio), 3),
-            interval(Some(it.interval)),
-            p_text(it.p),
-        ]
+        vec![shown(&it.fact, 40), number(Some(it.ratio), 3), interval(it.interval), p_text(it.p)]
     });
     output::line(
-        &output::table(&["fact", "factor", "95 % interval", "Holm's p"], &[], rows).to_string(),
+        &output::table(&["fact", "factor", "95 % interval", "adjusted p"], &[], rows).to_string(),
     )
 }
 

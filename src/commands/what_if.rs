@@ -9,6 +9,7 @@ use lab::what_if::{Derived, Order, Replay, derive, fitted, replay};
 use output::number;
 use qlog_tools::metrics::Set;
 use qlog_tools::reader::{ReadOptions, read_file_within};
+use qlog_tools::short_texts::counted;
 use qlog_tools::trace::{Detail, Trace, Vantage};
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -193,8 +194,7 @@ fn verdict(derived: &Derived, replays: &[Replay]) -> Vec<String> {
     let best = replays.first().and_then(|it| Some((it, it.differs?)));
     let Some((best, differs)) = best else { return Vec::new() };
     let resources = derived.recorded.complete_ms.len();
-    let responses =
-        if resources == 1 { "1 response".to_owned() } else { format!("{resources} responses") };
+    let responses = counted(resources, "response");
     let alike = replays.iter().filter(|it| it.differs.is_some_and(|it| it - differs < ALIKE));
     let alike: Vec<&str> = alike.map(|it| it.order.as_str()).collect();
     let differ = format!("completion times differ by {} % (median)", output::percent(differs, 1));

@@ -80,7 +80,7 @@ fn a_study_with_few_sites_or_without_all_loads_is_refused_with_the_remedy() {
     stdout_of(&["compare", "davies-meenan", "--paper", "--schemes", "fifo", "--out", out]);
     let refused = || only_line(&utmost(&["explain", out]).output().expect("it runs"), 2);
     let message = refused();
-    let expected = "pages of 1 sites have results, and a rule needs at least 12: 6 on each side; study more pages";
+    let expected = "pages of 1 site have results, and a rule needs at least 12: 6 on each side; study more pages";
     assert!(message.ends_with(expected), "{message}");
     let journal = folder.path().join("runs.jsonl");
     let text = std::fs::read_to_string(&journal).expect("a journal");

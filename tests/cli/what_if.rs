@@ -54,6 +54,27 @@ fn the_order_of_a_log_is_told_and_every_scheme_is_shown_beside_it() {
     assert!(both.starts_with("The log's 9 responses arrive as under rr: "), "{both}");
 }
 
+#[test]
+fn the_first_commands_of_the_guide_print_what_it_shows() {
+    let guide = fs::read_to_string(Path::new(crate::REPOSITORY).join("docs/what-if.md"));
+    let guide = guide.expect("the guide");
+    let mut blocks = guide.split("```").skip(1).step_by(2);
+    let commands = blocks.next().and_then(|it| it.strip_prefix("sh\n")).expect("commands");
+    let shown = blocks.next().expect("what they print").trim();
+    let folder = tempfile::tempdir().expect("a folder");
+    let printed = commands.lines().map(|command| {
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        let output = utmost(&words).current_dir(folder.path()).output().expect("it runs");
+        assert!(output.status.success(), "{command}: {output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    });
+    let printed = printed.last().expect("two commands");
+    let lines = printed.lines().zip(shown.lines());
+    for (printed, shown) in lines {
+        assert_eq!(printed.trim_end(), shown);
+    }
+}
+
 /// The log with its times from the last event to the first.
 fn backwards(folder: &Path, log: &Path) -> PathBuf {
     let text = fs::read_to_string(log).expect("a log");

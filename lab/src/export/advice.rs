@@ -4,6 +4,7 @@ use corpus::Page;
 use corpus::page::Script;
 use gateway::is_one_path;
 use percent_encoding::percent_decode_str;
+use qlog_tools::short_texts::counted;
 use schedulers::{Kind, Priority, Resource, usual_urgency};
 use std::collections::BTreeMap;
 
@@ -138,7 +139,7 @@ impl Advice {
             }
         }
         left_out.extend(elsewhere.into_iter().map(|(host, count)| {
-            let lines = if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
+            let lines = counted(count, "line");
             let host = printable(host);
             format!(
                 "{lines} for {host}, because the server of this site does not answer for that host."

@@ -12,6 +12,7 @@ use crate::push_and_hints::{Hints, PushAndHints};
 use crate::study::statistics::geometric_mean;
 use crate::study::{RunRecord, StudyError};
 use corpus::Page;
+use qlog_tools::short_texts::counted;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -142,10 +143,7 @@ impl ByHints {
                 "{page}: hints have nothing to name, because a browser that reads the document finds everything critical."
             )];
         };
-        let count = match self.links.len().max(self.early_hints.len()) {
-            1 => "1 resource".to_owned(),
-            several => format!("{several} resources"),
-        };
+        let count = counted(self.links.len().max(self.early_hints.len()), "resource");
         let what = if hints == Hints::EarlyHints {
             format!("early hints that name {count}")
         } else {

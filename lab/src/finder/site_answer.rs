@@ -6,6 +6,7 @@ use super::seen::length_text;
 use super::words::{doubt, listed};
 use super::{ByResource, Question, Verdict, WHAT_YOU_HAVE};
 use crate::export::Nothing;
+use qlog_tools::short_texts::counted;
 use serde::Serialize;
 
 /// Key phrases of importers' and recorders' assumptions about missing responses.
@@ -76,7 +77,7 @@ fn best<'a>(gains: impl Iterator<Item = OnNetwork<'a>>) -> Option<OnNetwork<'a>>
 
 fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> String {
     let lines: usize = better.iter().map(|it| it.resources.len()).sum();
-    let responses = if lines == 1 { "1 response" } else { &format!("{lines} responses") };
+    let responses = counted(lines, "response");
     let of = match found.len() {
         1 => format!(" of {}", better[0].page),
         pages => format!(" on {} of {pages} pages", better.len()),

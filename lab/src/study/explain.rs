@@ -26,8 +26,10 @@ pub use words::leaves;
 use crate::study::statistics::Interval;
 use crate::study::statistics::signed_ranks::holm;
 use crate::study::{Plan, RunRecord};
+use associations::associations;
 use cases::Cases;
-use question::Question;
+use qlog_tools::short_texts::counted;
+use question::{Question, gains_of_best};
 use serde::Serialize;
 
 /// The format of an explanation's JSON.
@@ -138,7 +140,7 @@ pub struct Parted {
 pub struct Power {
     /// The smallest ratio between the gains of two halves of the sites for which 80 of 100 studies find a rule.
     pub ratio: f64,
-    /// The number of sites for which that ratio would be 1.05.
+    /// The number of sites for which that ratio would be 1.05; at least as many as any rule needs.
     pub sites_for_5_percent: usize,
 }
 
@@ -150,26 +152,28 @@ pub fn explain(plan: &Plan, runs: &[RunRecord]) -> Result<Explanation, String> {
     let cases = Cases::of(plan, runs)?;
     if cases.sites < 2 * SITES_MIN {
         return Err(format!(
-            "pages of {} sites have results, and a rule needs at least {}: {SITES_MIN} on each side; study more pages",
-            cases.sites,
+            "pages of {} have results, and a rule needs at least {}: {SITES_MIN} on each side; study more pages",
+            counted(cases.sites, "site"),
             2 * SITES_MIN
         ));
     }
-    let mut explanation = explain_cases(&cases);
+    let measure = cases::measure(plan, runs);
+    let mut explanation = explain_cases(&cases, &measure);
     explanation.metric = plan.metric.name;
-    explanation.conditions = words::conditions(&explanation, plan);
+    explanation.associations = associations(&cases, &gains_of_best(&cases));
+    explanation.conditions = words::conditions(&explanation, &measure);
     Ok(explanation)
 }
 
-fn explain_cases(cases: &Cases) -> Explanation {
+/// `measure`: what gains are of, `ByteIndex above the fold`.
+fn explain_cases(cases: &Cases, measure: &str) -> Explanation {
     let [winner, gain] = [Goal::Winner, Goal::Gain].map(|goal| Question::new(cases, goal));
     let adjusted = holm(&[winner.p, gain.p]);
     let power = gain.power();
-    let associations = associations::associations(cases, &gain.first_outcomes());
     let (winner, gain) = (winner.answer(adjusted[0]), gain.answer(adjusted[1]));
     Explanation {
         format: FORMAT,
-        answers: words::answers(cases, &winner, &gain, &power),
+        answers: words::answers(cases, measure, [&winner, &gain], &power),
         conditions: Vec::new(),
         metric: "",
         baseline: cases.schemes[0].clone(),
@@ -182,6 +186,6 @@ fn explain_cases(cases: &Cases) -> Explanation {
         winner,
         gain,
         power,
-        associations,
+        associations: Vec::new(),
     }
 }

@@ -2,15 +2,13 @@
 
 use super::held::{Cause, Held, Phase};
 use super::measures::{self, PathBasis};
-use super::words::{
-    counted, cuts_text, inferred, ms_text, percent, queue_text, rate_text, subject, times,
-};
+use super::words::{cuts_text, inferred, ms_text, percent, queue_text, rate_text, subject, times};
 use super::{Sentence, SentenceMoment, Summary, first_of, ms};
 use crate::clock_shift::shift_us;
 use crate::lint::Lint;
 use crate::loss_recovery::{Basis, LossRecovery, StepKind};
 use crate::restraints::in_words;
-use crate::short_texts::shown;
+use crate::short_texts::{counted, shown};
 use crate::trace::{Repair, StreamRole, Trace, Vantage};
 use std::collections::BTreeSet;
 

@@ -52,14 +52,6 @@ pub(super) fn times(count: u64) -> String {
     }
 }
 
-/// `1 packet`, `2 packets`, `2 cuts of the window`.
-pub(super) fn counted(count: u64, what: &str) -> String {
-    let (noun, rest) =
-        what.split_once(" of ").map_or((what, String::new()), |it| (it.0, format!(" of {}", it.1)));
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}{rest}")
-}
-
 /// How often losses cut the window for good, and that other cuts were undone.
 pub(super) fn cuts_text(recovered: &Recovered) -> String {
     let cuts = times(recovered.cuts());

@@ -98,9 +98,13 @@ fn ribbons<'a>(
             marks: Vec::new(),
         });
     }
-    let set = if has_atf { "ATF" } else { "all" };
+    let set = match has_atf {
+        _ if metric.is_of_page() => "",
+        true => " ATF",
+        false => " all",
+    };
     let mut note_titles =
-        vec![format!("{} {set} ({})", metric.short, metric.unit), "ratio".to_owned()];
+        vec![format!("{}{set} ({})", metric.short, metric.unit), "ratio".to_owned()];
     note_titles.extend(has_regret.then(|| "regret".to_owned()));
     Ribbons {
         id: format!("ribbons-{name}"),

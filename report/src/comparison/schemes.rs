@@ -1,6 +1,6 @@
 //! The schemes of a study as tables: the answer first, and then the other statistics.
 
-use super::view::{ALL, ATF, Column, PAGE, column, interval, table};
+use super::view::{ALL, ATF, Column, PAGE, column, in_unit, interval, table};
 use super::{Comparison, PushMeans};
 use figures::number_texts::{milliseconds_text, ratio_number};
 use figures::speedups::Speedups;
@@ -112,7 +112,7 @@ pub(super) fn other_tables(comparison: &Comparison) -> Vec<Value> {
         let of: NumbersOf = |it| &it.all;
         let columns = [answer_columns(comparison, of), other_columns(of)];
         let mut columns: Vec<Column<SchemeRow>> = columns.into_iter().flatten().collect();
-        columns.retain(|it| !OF_ROW.contains(&it.heading));
+        columns.retain(|it| !OF_ROW.contains(&&*it.heading));
         tables.extend(named_table(comparison, &columns, format!("The same for {ALL}.")));
     }
     tables
@@ -157,7 +157,7 @@ fn answer_columns(comparison: &Comparison, of: NumbersOf) -> Vec<Column<SchemeRo
         column("better / equal / worse", move |row: &SchemeRow| of(row).counts()),
         column("adjusted p", move |row: &SchemeRow| of(row).adjusted_p.map(p_text))
             .about("Wilcoxon's signed-rank test, adjusted by Holm for the schemes of the setting"),
-        column(metric.heading, move |row: &SchemeRow| of(row).value.map(milliseconds_text))
+        column(in_unit(metric), move |row: &SchemeRow| of(row).value.map(milliseconds_text))
             .about("The arithmetic mean over loads"),
         column(REGRET, |row: &SchemeRow| row.regret.map(|it| format!("{it:.2}")))
             .about("ByteIndex divided by its lower bound: 1 is as good as can be"),

@@ -6,6 +6,7 @@ use minijinja::{Value, context};
 use super::{Comparison, NamedFigure, PageComparison, Row, pairs, schemes};
 use figures::number_texts::{milliseconds_text, or_dash, ratio_number};
 use qlog_tools::metrics::{METRICS, Metric, Set};
+use std::borrow::Cow;
 
 /// A row's text in a column, if any.
 type TextOf<R> = dyn Fn(&R) -> Option<String>;
@@ -13,18 +14,18 @@ type TextOf<R> = dyn Fn(&R) -> Option<String>;
 /// A column: its group, its heading, its text from a row, and whether a test shows that a row is better.
 pub(super) struct Column<R> {
     group: &'static str,
-    pub(super) heading: &'static str,
+    pub(super) heading: Cow<'static, str>,
     about: &'static str,
     text: Box<TextOf<R>>,
     is_better: Box<dyn Fn(&R) -> bool>,
 }
 
 pub(super) fn column<R>(
-    heading: &'static str,
+    heading: impl Into<Cow<'static, str>>,
     text: impl Fn(&R) -> Option<String> + 'static,
 ) -> Column<R> {
     let (text, is_better) = (Box::new(text), Box::new(|_: &R| false));
-    Column { group: "", heading, about: "", text, is_better }
+    Column { group: "", heading: heading.into(), about: "", text, is_better }
 }
 
 impl<R> Column<R> {
@@ -82,7 +83,7 @@ pub(super) fn of(comparison: &Comparison) -> Value {
         omitted => &comparison.omitted,
         folded => drawn.len() > FOLDED_FROM,
         pages,
-        other_pages => lines.into_iter().map(page_line).collect::<Vec<Value>>(),
+        other_pages => other_pages(comparison, &lines),
         provenance => provenance,
     }
 }
@@ -122,7 +123,7 @@ pub(super) const PAGE: &str = "the page";
 fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
     let first = if compared.is_of_page() { PAGE } else { ATF };
     let mut columns = vec![
-        metric_column(first, compared.heading, compared, Set::Atf),
+        metric_column(first, in_unit(compared), compared, Set::Atf),
         column("middle half", |it: &Row| range(it.atf_spread, milliseconds_text)).grouped(first),
         column("ratio", |it: &Row| it.speedup.atf.map(ratio_number)).grouped(first),
         column("regret", |it: &Row| it.regret.map(|it| format!("{it:.2}"))).grouped(first),
@@ -130,7 +131,7 @@ fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
             .grouped(first),
     ];
     if !compared.is_of_page() {
-        columns.push(metric_column(ALL, compared.heading, compared, Set::All));
+        columns.push(metric_column(ALL, in_unit(compared), compared, Set::All));
         columns.push(column("ratio", |it: &Row| it.speedup.all.map(ratio_number)).grouped(ALL));
     }
     for other in METRICS.iter().filter(|metric| metric.name != compared.name) {
@@ -148,12 +149,17 @@ fn page_columns(compared: &'static Metric) -> Vec<Column<Row>> {
 
 fn metric_column(
     group: &'static str,
-    heading: &'static str,
+    heading: impl Into<Cow<'static, str>>,
     metric: &'static Metric,
     set: Set,
 ) -> Column<Row> {
     column(heading, move |it: &Row| it.metrics.get(metric).get(set).map(milliseconds_text))
         .grouped(group)
+}
+
+/// `ByteIndex ms`.
+pub(super) fn in_unit(metric: &Metric) -> String {
+    format!("{} {}", metric.heading, metric.unit)
 }
 
 /// An interval of ratios.
@@ -181,8 +187,27 @@ fn page(page: &PageComparison, metric: &'static Metric, leads: bool, has_room: b
     }
 }
 
+/// The pages without figures, a line each; `None` if there are none.
+fn other_pages(comparison: &Comparison, pages: &[&PageComparison]) -> Option<Value> {
+    let has_regret = pages.iter().flat_map(|it| &it.rows).any(|it| it.regret.is_some());
+    let place = match comparison.metric.is_of_page() {
+        true => "",
+        false => ", above the fold where a page has anything there",
+    };
+    let regret = if has_regret { "; regret of the best" } else { "" };
+    let headings = ["best", "ratio", "regret", "worst", "ratio"];
+    let headings = headings.into_iter().filter(|it| has_regret || *it != "regret");
+    (!pages.is_empty()).then(|| {
+        context! {
+            caption => format!("Ratio over {} of the best and the worst scheme{place}{regret}.", comparison.baseline),
+            headings => headings.collect::<Vec<&str>>(),
+            lines => pages.iter().map(|it| page_line(it, has_regret)).collect::<Vec<Value>>(),
+        }
+    })
+}
+
 /// A page in one line: its best and its worst scheme.
-fn page_line(page: &PageComparison) -> Value {
+fn page_line(page: &PageComparison, has_regret: bool) -> Value {
     let known =
         page.rows.iter().filter_map(|row| Some((row, row.speedup.atf.or(row.speedup.all)?)));
     let known: Vec<(&Row, f64)> = known.collect();
@@ -194,8 +219,8 @@ fn page_line(page: &PageComparison) -> Value {
         Some((row, speedup)) => [row.scheme.clone(), ratio_number(speedup)],
         None => ["\u{2013}"; 2].map(str::to_owned),
     });
-    let regret = or_dash(regret.map(|it| format!("{it:.2}")));
-    let cells = [&best[..], &[regret], &worst].concat();
+    let regret = has_regret.then(|| or_dash(regret.map(|it| format!("{it:.2}"))));
+    let cells = [&best[..], regret.as_slice(), &worst].concat();
     context! { name => &page.name, cells }
 }
 
@@ -231,7 +256,7 @@ pub(super) fn table<R>(
     }
     let is_grouped = groups.iter().any(|it| !it[0].group.is_empty());
     let groups = groups.iter().map(|it| context! { name => it[0].group, columns => it.len() });
-    let headings = shown.iter().map(|it| context! { text => it.heading, about => it.about });
+    let headings = shown.iter().map(|it| context! { text => &it.heading, about => it.about });
     context! {
         is_grouped,
         groups => groups.collect::<Vec<Value>>(),

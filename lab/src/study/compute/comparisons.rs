@@ -234,7 +234,7 @@ struct Outcome {
 impl Outcome {
     /// `None` without pairs.
     fn of(clusters: &[Vec<Weighted>]) -> Option<Self> {
-        let pairs: Vec<f64> = clusters.iter().filter_map(|it| weighted_mean(it)).collect();
+        let pairs = means(clusters);
         let ranks = SignedRanks::of(&pairs);
         Some(Self {
             wins: ranks.wins(),
@@ -247,6 +247,11 @@ impl Outcome {
             p: ranks.p(),
         })
     }
+}
+
+/// The mean of each pair.
+fn means(clusters: &[Vec<Weighted>]) -> Vec<f64> {
+    clusters.iter().filter_map(|it| weighted_mean(it)).collect()
 }
 
 /// Adjusts the p of each setting's rows for their number, separately for each set of resources. `twins` count once.
@@ -309,15 +314,30 @@ fn better(adjusted_p: f64, [low, high]: Interval, ranks: f64) -> Option<Side> {
     }
 }
 
-/// Which schemes are worse than the one that these logarithms of ratios are relative to, by the rule that names winners; the
-/// p-values are adjusted for the number of tests. `None` with fewer than six pairs.
-pub(crate) fn are_behind(log_ratios: &[Vec<Vec<Weighted>>]) -> Vec<Option<bool>> {
-    let outcomes: Vec<Option<Outcome>> = log_ratios.iter().map(|it| Outcome::of(it)).collect();
-    let p_values = outcomes.iter().flatten().filter_map(|it| Some(it.p?.0));
-    let mut adjusted = holm(&p_values.collect::<Vec<f64>>()).into_iter();
-    let are_behind = outcomes.iter().map(|outcome| {
-        let outcome = outcome.filter(|it| it.p.is_some())?;
-        let adjusted_p = adjusted.next()?;
+/// Which of `count` schemes are worse than the one at `best`, by the rule that names winners; `log_ratios` gives those of a scheme
+/// over another. The p-values are adjusted for all pairs, because `best` is chosen by the same loads: if only its own pairs counted,
+/// one of eleven equal schemes would often seem worse. `None` with fewer than six pairs.
+pub(crate) fn are_behind(
+    best: usize,
+    count: usize,
+    log_ratios: impl Fn(usize, usize) -> Vec<Vec<Weighted>>,
+) -> Vec<Option<bool>> {
+    let others: Vec<usize> = (0..count).filter(|it| *it != best).collect();
+    let over_best: Vec<Vec<Vec<Weighted>>> =
+        others.iter().map(|it| log_ratios(*it, best)).collect();
+    let p = |ratios: &[Vec<Weighted>]| SignedRanks::of(&means(ratios)).p().map(|it| it.0);
+    let mut p_values: Vec<Option<f64>> = over_best.iter().map(|it| p(it)).collect();
+    for (place, one) in others.iter().enumerate() {
+        p_values.extend(others[..place].iter().map(|other| p(&log_ratios(*one, *other))));
+    }
+    let tests: Vec<f64> = p_values.iter().copied().flatten().collect();
+    let mut adjusted = holm(&tests).into_iter();
+    let are_behind = over_best.iter().zip(p_values).map(|(ratios, p)| {
+        let adjusted_p = p.and_then(|_| adjusted.next())?;
+        if adjusted_p >= LEVEL {
+            return Some(false);
+        }
+        let outcome = Outcome::of(ratios)?;
         let side = better(adjusted_p, outcome.interval?, outcome.rank_biserial?);
         Some(side == Some(Side::Baseline))
     });

@@ -77,8 +77,12 @@ pub(crate) type LoadSpeedups<'a> = BTreeMap<&'a str, Vec<BySet>>;
 
 impl<'a> Paired<'a> {
     /// The loads under `scheme`, for comparing others with them by `metric`.
-    pub(crate) fn of(runs: &'a [RunRecord], scheme: &'a str, metric: &'static Metric) -> Self {
-        let completed = runs.iter().filter(|it| it.scheme == scheme && it.completed);
+    pub(crate) fn of(
+        runs: impl IntoIterator<Item = &'a RunRecord>,
+        scheme: &'a str,
+        metric: &'static Metric,
+    ) -> Self {
+        let completed = runs.into_iter().filter(|it| it.scheme == scheme && it.completed);
         Self { scheme, loads: completed.map(|it| (link(it), it)).collect(), metric }
     }
 

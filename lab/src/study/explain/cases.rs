@@ -7,6 +7,7 @@ use crate::study::plan::dimension::NETWORK;
 use crate::study::statistics::mean;
 use crate::study::{Dimension, PageFacts, Plan, RunRecord, Setting, varied};
 use corpus::facts::NUMBERS;
+use qlog_tools::metrics::Set;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// With at most this many networks, each is a fact by itself; with more, their rates and round trips are facts.
@@ -143,6 +144,20 @@ fn schemes(plan: &Plan, runs: &[RunRecord]) -> Vec<String> {
     let others = others
         .filter(|it| *it != plan.baseline && !twins.contains_key(*it) && !failed.contains(it));
     [&*plan.baseline].into_iter().chain(others).map(str::to_owned).collect()
+}
+
+/// What gains are of: `ByteIndex above the fold`.
+pub(super) fn measure(plan: &Plan, runs: &[RunRecord]) -> String {
+    let values = || runs.iter().map(|it| it.metrics.get(plan.metric));
+    let has_atf = values().any(|it| it.atf.is_some());
+    let some_lack_it = values().any(|it| it.atf.is_none() && it.all.is_some());
+    let measure = plan.measure(if has_atf { Set::Atf } else { Set::All });
+    let others = if has_atf && some_lack_it {
+        ", or of all resources where a page has nothing there"
+    } else {
+        ""
+    };
+    format!("{measure}{others}")
 }
 
 /// For each page and setting in which every scheme has a value, the mean gain of each over loads on the same link.

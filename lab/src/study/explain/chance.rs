@@ -1,4 +1,4 @@
-//! How good a split is by chance: a permutation test over sites.
+//! How good a split is by chance: a permutation test over sites. The facts by themselves have the same shuffles.
 
 use super::cases::Cases;
 use super::tree::{EQUAL, Sample};
@@ -15,6 +15,13 @@ const SHUFFLES: u64 = 499;
 /// The seed of all shuffles, so that the same study gives the same answer.
 const SEED: u64 = 1;
 
+/// The randomness of a shuffle.
+pub(super) fn random(shuffle: u64) -> ChaCha8Rng {
+    let mut random = ChaCha8Rng::seed_from_u64(SEED);
+    random.set_stream(shuffle);
+    random
+}
+
 /// The improvements of the best splits of some cases, with shuffled facts, ascending.
 pub(super) struct Chance(Vec<f64>);
 
@@ -23,10 +30,8 @@ impl Chance {
     /// pages, and a setting's effect on all sites, stay together. Gains are not moved.
     pub(super) fn of(cases: &Cases, sample: &Sample, among: &[usize]) -> Self {
         let shuffler = Shuffler::new(cases, among);
-        let improvements = (0..SHUFFLES).into_par_iter().map(|stream| {
-            let mut random = ChaCha8Rng::seed_from_u64(SEED);
-            random.set_stream(stream);
-            let groups = shuffler.shuffled(&mut random);
+        let improvements = (0..SHUFFLES).into_par_iter().map(|shuffle| {
+            let groups = shuffler.groups(&mut random(shuffle));
             sample.best_split(&groups, among).map_or(0.0, |it| it.improvement)
         });
         let mut improvements: Vec<f64> = improvements.collect();
@@ -48,7 +53,7 @@ impl Chance {
 }
 
 /// The sites that may exchange facts.
-struct Shuffler<'a> {
+pub(super) struct Shuffler<'a> {
     cases: &'a Cases,
     among: &'a [usize],
     /// By site, its pages among the cases.
@@ -57,8 +62,14 @@ struct Shuffler<'a> {
     links: Vec<usize>,
 }
 
+/// A shuffle, by page: the page whose facts it gets, and the order of its site's settings.
+pub(super) struct Shuffled {
+    pub(super) page_of: Vec<usize>,
+    link_of: Vec<Vec<usize>>,
+}
+
 impl<'a> Shuffler<'a> {
-    fn new(cases: &'a Cases, among: &'a [usize]) -> Self {
+    pub(super) fn new(cases: &'a Cases, among: &'a [usize]) -> Self {
         let mut pages: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for &case in among {
             pages.entry(cases.site(case)).or_default().insert(cases.all[case].page);
@@ -68,24 +79,28 @@ impl<'a> Shuffler<'a> {
         Self { cases, among, pages, links: links.into_iter().collect() }
     }
 
-    /// By fact and case, the groups of the facts after the shuffle.
-    fn shuffled(&self, random: &mut impl Rng) -> Vec<Vec<u8>> {
-        let Cases { all: cases, pages, links, .. } = self.cases;
+    pub(super) fn shuffled(&self, random: &mut impl Rng) -> Shuffled {
+        let count = self.cases.pages.len();
+        let mut shuffled = Shuffled { page_of: vec![0; count], link_of: vec![Vec::new(); count] };
         let mut donors: Vec<&Vec<usize>> = self.pages.iter().collect();
         donors.shuffle(random);
-        // By page, the page whose facts it gets; by site, its order of settings.
-        let mut page_of = vec![0; pages.len()];
-        let mut link_of = vec![Vec::new(); pages.len()];
         for (own, donor) in self.pages.iter().zip(donors) {
             let mut donor = donor.clone();
             donor.shuffle(random);
             let mut order = self.links.clone();
             order.shuffle(random);
             for (place, &page) in own.iter().enumerate() {
-                page_of[page] = donor[place % donor.len()];
-                link_of[page].clone_from(&order);
+                shuffled.page_of[page] = donor[place % donor.len()];
+                shuffled.link_of[page].clone_from(&order);
             }
         }
+        shuffled
+    }
+
+    /// By fact and case, the groups of the facts after a shuffle.
+    fn groups(&self, random: &mut impl Rng) -> Vec<Vec<u8>> {
+        let Cases { all: cases, pages, links, .. } = self.cases;
+        let Shuffled { page_of, link_of } = self.shuffled(random);
         let mut groups = vec![vec![0; cases.len()]; self.cases.facts.len()];
         for &case in self.among {
             let page = cases[case].page;

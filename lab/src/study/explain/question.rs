@@ -47,11 +47,6 @@ impl<'a> Question<'a> {
         Self { cases, sample, groups, schemes, chance, p }
     }
 
-    /// By case, the primary outcome.
-    pub(super) fn first_outcomes(&self) -> Vec<f64> {
-        self.sample.outcomes.iter().map(|it| it[0]).collect()
-    }
-
     /// The answer, where `p` is the adjusted probability of the first split. The tree is reported only if `p` is small and the tree is
     /// better than none on other sites.
     pub(super) fn answer(&self, p: f64) -> Answer {
@@ -145,8 +140,15 @@ impl<'a> Question<'a> {
         let critical = self.chance.quantile(FALSE_RULES / 2.0).max(0.0).sqrt();
         let difference = 2.0 * (critical + EIGHTY_OF_100 * deviation) / count.sqrt();
         let sites = count * (difference / WORTH_FINDING.ln()).powi(2);
-        Power { ratio: difference.exp(), sites_for_5_percent: to_usize(sites.ceil()) }
+        let sites_for_5_percent = to_usize(sites.ceil()).max(2 * SITES_MIN);
+        Power { ratio: difference.exp(), sites_for_5_percent }
     }
+}
+
+/// By case, the gain of the best scheme other than the baseline.
+pub(super) fn gains_of_best(cases: &Cases) -> Vec<f64> {
+    let best = schemes(cases, Goal::Gain);
+    cases.all.iter().flat_map(|case| best.iter().map(|it| case.gains[*it])).collect()
 }
 
 /// The schemes of a question: all, or the best one other than the baseline.

@@ -1,7 +1,9 @@
 //! Planted studies: a rule is found if there is one, and none is found if there is none.
 
+use super::associations::{Association, associations};
 use super::cases::{Case, Cases};
 use super::facts::{Fact, Unit};
+use super::question::gains_of_best;
 use super::{Explanation, explain_cases, leaves};
 use crate::study::PageFacts;
 use corpus::facts::NUMBERS;
@@ -46,7 +48,7 @@ fn page(site: usize, number: usize, large: f64, draws: &mut Draws) -> PageFacts 
     PageFacts { page: format!("{site}-{number}"), site: format!("site {site:02}"), numbers }
 }
 
-fn study(seed: u64, rule: Rule) -> Explanation {
+fn cases(seed: u64, rule: Rule) -> Cases {
     let mut draws = Draws(ChaCha8Rng::seed_from_u64(seed));
     let (mut pages, mut cases) = (Vec::new(), Vec::new());
     let heroes = NUMBERS.iter().position(|it| it.name == "heroes").expect("a fact");
@@ -66,7 +68,11 @@ fn study(seed: u64, rule: Rule) -> Explanation {
     }
     let is_3g = Fact::new("network=3g", "network 3g", Unit::Is, &[0.0, 1.0]).expect("two values");
     let schemes = ["rr", "fifo", "bucket"].map(str::to_owned).to_vec();
-    explain_cases(&Cases::new(schemes, &pages, &[(is_3g, vec![0.0, 1.0])], 2, cases))
+    Cases::new(schemes, &pages, &[(is_3g, vec![0.0, 1.0])], 2, cases)
+}
+
+fn study(seed: u64, rule: Rule) -> Explanation {
+    explain_cases(&cases(seed, rule), "ByteIndex")
 }
 
 /// The number of studies out of a hundred for which `is_so` is true.
@@ -149,9 +155,79 @@ fn an_explanation_says_the_choice_first_and_what_it_is_worth_elsewhere() {
 }
 
 #[test]
+fn without_any_difference_nothing_is_claimed_about_power() {
+    let mut draws = Draws(ChaCha8Rng::seed_from_u64(1));
+    let pages: Vec<PageFacts> = (0..SITES).map(|site| page(site, 0, 0.0, &mut draws)).collect();
+    let cases = (0..SITES).map(|page| Case { page, link: 0, gains: vec![0.0, 0.1] });
+    let schemes = ["rr", "fifo"].map(str::to_owned).to_vec();
+    let it = explain_cases(&Cases::new(schemes, &pages, &[], 1, cases.collect()), "load");
+    let expected = [
+        "Nothing predicts the winner: use fifo everywhere, 1.11 times (1.11 to 1.11) as fast as rr by load.",
+        "Nothing predicts how much fifo gains over rr.",
+        "The gain is the same on all sites, so no fact of pages can predict it.",
+    ];
+    assert_eq!(it.answers, expected);
+    assert!(it.power.sites_for_5_percent >= 12);
+}
+
+#[test]
+fn a_rule_of_the_link_names_what_differs_and_not_a_column() {
+    let it = study(0, |_, link| [0.0, if link == 1 { 0.1 } else { -0.05 }]);
+    assert!(it.answers[0].starts_with("The winner depends on the network: on"), "{:?}", it.answers);
+}
+
+#[test]
 fn a_fact_that_goes_with_the_gain_has_an_interval_beyond_1() {
-    let associations = study(0, by_heroes).associations;
+    let cases = cases(0, by_heroes);
+    let associations = associations(&cases, &gains_of_best(&cases));
     let of = |name: &str| associations.iter().find(|it| it.fact == name).expect("a row");
-    assert!(of("heroes").interval[0] > 1.05 && of("heroes").p < 0.001, "{:?}", of("heroes"));
+    let [low, high] = of("heroes").interval.expect("many sites have heroes");
+    assert!(low > 1.05 && of("heroes").p < 0.001, "{:?}", of("heroes"));
+    // Two fifths of sites have heroes, so half of the rule's 1.25 is a standard deviation.
+    assert!(high < 1.16, "{high}");
     assert!(of("css_share").p > 0.05, "{:?}", of("css_share"));
+}
+
+/// A study without any effect, in which the first site has nearly all of each share.
+fn study_with_a_site_unlike_others(seed: u64) -> Vec<Association> {
+    let mut draws = Draws(ChaCha8Rng::seed_from_u64(seed));
+    let (mut pages, mut cases) = (Vec::new(), Vec::new());
+    for site in 0..20 {
+        let own = draws.normal();
+        for number in 0..2 {
+            let mut page = page(site, number, 0.0, &mut draws);
+            let shares = NUMBERS.iter().zip(&mut page.numbers);
+            for (_, share) in shares.filter(|it| it.0.name.ends_with("_share")) {
+                *share *= if site == 0 { 1.0 } else { 0.1 };
+            }
+            cases.push(Case { page: pages.len(), link: 0, gains: vec![own + draws.normal()] });
+            pages.push(page);
+        }
+    }
+    let gains: Vec<f64> = cases.iter().map(|it| it.gains[0]).collect();
+    associations(&Cases::new(vec!["fifo".to_owned()], &pages, &[], 1, cases), &gains)
+}
+
+#[test]
+fn no_fact_goes_with_the_gain_in_95_of_100_studies_without_an_effect() {
+    let found: Vec<bool> = (0..200)
+        .into_par_iter()
+        .map(|seed| study_with_a_site_unlike_others(seed).iter().any(|it| it.p < 0.05))
+        .collect();
+    let found = found.iter().filter(|it| **it).count();
+    assert!(found <= 10, "{found} of 200");
+}
+
+#[test]
+fn an_interval_contains_the_effect_in_95_of_100_studies() {
+    let covered: Vec<bool> = (0..200)
+        .into_par_iter()
+        .map(|seed| {
+            let associations = study_with_a_site_unlike_others(seed);
+            let row = associations.iter().find(|it| it.fact == "css_share").expect("a row");
+            row.interval.is_some_and(|[low, high]| low < 1.0 && 1.0 < high)
+        })
+        .collect();
+    let covered = covered.iter().filter(|it| **it).count();
+    assert!((184..=198).contains(&covered), "{covered} of 200");
 }

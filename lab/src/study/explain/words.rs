@@ -2,28 +2,40 @@
 
 use super::cases::Cases;
 use super::{Answer, Branch, Explanation, FALSE_RULES, HeldOut, Power};
-use crate::study::Plan;
+use crate::study::show::and;
 use crate::study::statistics::Interval;
+use qlog_tools::short_texts::counted;
 
-/// The answers, the choice first.
-pub(super) fn answers(cases: &Cases, winner: &Answer, gain: &Answer, power: &Power) -> Vec<String> {
-    let mut answers = vec![of_winner(&cases.schemes[0], winner), of_gain(&cases.schemes[0], gain)];
+/// The answers, the choice first; `measure`: what gains are of, `ByteIndex above the fold`.
+pub(super) fn answers(
+    cases: &Cases,
+    measure: &str,
+    [winner, gain]: [&Answer; 2],
+    power: &Power,
+) -> Vec<String> {
+    let baseline = &cases.schemes[0];
+    let mut answers = vec![of_winner(baseline, measure, winner), of_gain(baseline, gain)];
     let nothing = !winner.found || !gain.found;
     answers.extend(nothing.then(|| of_power(cases.sites, power)));
     answers
 }
 
-fn of_winner(baseline: &str, answer: &Answer) -> String {
+fn of_winner(baseline: &str, measure: &str, answer: &Answer) -> String {
     let scheme = &answer.scheme;
     if !answer.found {
         let branch = &answer.tree;
-        let gain = format!(", {} as fast as {baseline}", times(branch.ratio, branch.interval));
-        let gain = if scheme == baseline { String::new() } else { gain };
-        return format!("Nothing predicts the winner: use {scheme} everywhere{gain}.");
+        let gain = match scheme == baseline {
+            true => "the fastest".to_owned(),
+            false => format!("{} as fast as {baseline}", times(branch.ratio, branch.interval)),
+        };
+        return format!(
+            "Nothing predicts the winner: use {scheme} everywhere, {gain} by {measure}."
+        );
     }
     let worth = answer.held_out.map(of_held_out).unwrap_or_default();
     format!(
-        "The winner depends on {}: on sites that the rule has not seen, it is {worth} as fast as {scheme} everywhere.",
+        "The winner depends on {}: on sites that the rule has not seen, it is {worth} as fast as {scheme} everywhere, by \
+         {measure}.",
         facts(&answer.tree)
     )
 }
@@ -47,31 +59,38 @@ fn of_gain(baseline: &str, answer: &Answer) -> String {
 }
 
 fn of_power(sites: usize, power: &Power) -> String {
+    let percent = (power.ratio - 1.0) * 100.0;
+    if percent < 0.05 {
+        return "The gain is the same on all sites, so no fact of pages can predict it.".to_owned();
+    }
+    let digits = usize::from(percent < 1.0);
     format!(
-        "With {sites} sites, a rule is found in 80 of 100 studies if it splits them into halves whose gains differ by {:.0} %; \
+        "With {sites} sites, a rule is found in 80 of 100 studies if it splits them into halves whose gains differ by {percent:.digits$} %; \
          for 5 %, it takes about {} sites.",
-        (power.ratio - 1.0) * 100.0,
         power.sites_for_5_percent
     )
 }
 
 /// The facts of a tree, without duplicates, from its root on.
 fn facts(tree: &Branch) -> String {
-    let mut names: Vec<&str> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     let mut branches = std::collections::VecDeque::from([tree]);
     while let Some(branch) = branches.pop_front() {
         if let Some(split) = &branch.split {
-            if !names.contains(&&*split.fact) {
-                names.push(&split.fact);
+            let name = name(&split.fact);
+            if !names.contains(&name) {
+                names.push(name);
             }
             branches.extend([&split.below, &split.above]);
         }
     }
-    match &names[..] {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [others @ .., last] => format!("{} and {last}", others.join(", ")),
-    }
+    and(&names)
+}
+
+/// `heroes`; of `network=3g`, `the network`.
+fn name(fact: &str) -> String {
+    let dimension = fact.split_once('=').map(|it| it.0.replace('_', " "));
+    dimension.map_or_else(|| fact.to_owned(), |it| format!("the {it}"))
 }
 
 /// `1.08 times (1.02 to 1.15)`.
@@ -94,17 +113,22 @@ pub fn leaves(tree: &Branch) -> Vec<(String, &Branch)> {
 }
 
 /// The assumptions behind the answers.
-pub(super) fn conditions(explanation: &Explanation, plan: &Plan) -> Vec<String> {
+pub(super) fn conditions(explanation: &Explanation, measure: &str) -> Vec<String> {
     let Explanation { pages, sites, settings, cases, left_out, schemes, baseline, .. } =
         explanation;
     let mut conditions = vec![format!(
-        "{cases} cases: {pages} pages of {sites} sites in {settings} settings under {} schemes; a gain is the {} of {baseline} \
-         divided by the scheme's, above the fold where a page has anything there. Each site counts the same.",
-        schemes.len(),
-        plan.metric.heading
+        "{}: {} of {} in {} under {}; a gain is the {measure} of {baseline} divided by the scheme's. Each site counts the same.",
+        counted(*cases, "case"),
+        counted(*pages, "page"),
+        counted(*sites, "site"),
+        counted(*settings, "setting"),
+        counted(schemes.len(), "scheme"),
     )];
-    if *left_out > 0 {
-        conditions.push(format!("{left_out} cases lack the value of a scheme, and are left out."));
+    match *left_out {
+        0 => {}
+        1 => conditions.push("1 case lacks the value of a scheme, and is left out.".to_owned()),
+        several => conditions
+            .push(format!("{several} cases lack the value of a scheme, and are left out.")),
     }
     conditions.push(format!(
         "A rule is shown only if at most {:.0} of 100 shuffles of the facts have one as good.",

@@ -192,12 +192,7 @@ pub(crate) fn http_label(version: &str) -> String {
 }
 
 pub(crate) fn hints_label(hints: &str) -> String {
-    match hints {
-        "none" => "no hints",
-        "preload" => "Link",
-        other => other,
-    }
-    .to_owned()
+    if hints == "none" { "no hints" } else { hints }.to_owned()
 }
 
 /// `after 300k`.

@@ -370,7 +370,7 @@ fn subject(schemes: &[(&str, Vec<&ComparisonRow>)]) -> String {
 }
 
 /// `one`, `one and two`, `one, two and three`.
-fn and(words: &[String]) -> String {
+pub(crate) fn and(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [only] => only.clone(),

@@ -17,7 +17,7 @@ use crate::study::{Dimension, Plan, RunRecord, Setting, Study, StudyError, missi
 use crate::{Contender, Load, figure_resources};
 use ::figures::{FigureStyle, Sheet};
 use corpus::Page;
-use qlog_tools::metrics::{self, BySet};
+use qlog_tools::metrics::{self, BySet, Set};
 use report::comparison::{Comparison, NamedFigure, PageComparison, Row, Run};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,6 +138,8 @@ struct View<'a> {
     bounds: Vec<RunRecord>,
     /// The baseline of speedups.
     baseline: &'a str,
+    /// The set of resources that the answer and the figures concern.
+    set: Set,
     /// The settings in which all seeds give the same load.
     certain: BTreeSet<Setting>,
     style: FigureStyle,
@@ -150,9 +152,8 @@ impl<'a> View<'a> {
         for (place, run) in study.runs.iter().enumerate() {
             runs.entry(group(run)).or_default().push(place);
         }
-        // Only the ByteIndex has lower bounds.
-        let bounded = plan.metric.name == metrics::byte_index().name;
-        let bounds = study.runs.iter().filter(|it| bounded && it.scheme == baseline).map(bound);
+        let bounds = study.runs.iter().filter(|it| it.scheme == baseline);
+        let bounds = bounds.filter(|_| plan.is_bounded()).map(bound);
         let varied = plan.settings.varied();
         let settings = plan
             .settings
@@ -162,7 +163,8 @@ impl<'a> View<'a> {
         let settings = settings.collect();
         let bounds = bounds.collect();
         let certain = plan.certain_settings();
-        Self { plan, study, settings, varied, runs, bounds, baseline, certain, style }
+        let set = study.main_set();
+        Self { plan, study, settings, varied, runs, bounds, baseline, set, certain, style }
     }
 
     /// The sheet for a page's figures; `places` are the indices of the loads they show.
@@ -257,7 +259,8 @@ impl<'a> View<'a> {
 
     fn row(&self, scheme: &str, runs: &[&RunRecord]) -> Row {
         let durations_ms: Vec<f64> = runs.iter().map(|it| it.duration_ms).collect();
-        let regrets: Vec<f64> = runs.iter().filter_map(|it| it.regret()).collect();
+        let bounded = runs.iter().filter(|_| self.plan.is_bounded());
+        let regrets: Vec<f64> = bounded.filter_map(|it| it.regret()).collect();
         let atf = runs.iter().filter_map(|it| it.metrics.get(self.plan.metric).atf);
         Row {
             scheme: scheme.to_owned(),
@@ -320,8 +323,19 @@ pub fn title(plan: &Plan, study: &Study) -> String {
         }
         _ => format!("{others} schemes"),
     };
-    let place = plan.place(study.main_set());
-    format!("{schemes} against {}, by {}{place}", plan.baseline, plan.metric.heading)
+    format!("{schemes} against {}, by {}", plan.baseline, plan.measure(study.main_set()))
+}
+
+impl Plan {
+    /// Whether the study's metric has lower bounds: only the `ByteIndex` has.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.metric.name == metrics::byte_index().name
+    }
+
+    /// The study's metric for a set of resources: `ByteIndex above the fold`.
+    pub(crate) fn measure(&self, set: Set) -> String {
+        format!("{}{}", self.metric.heading, self.place(set))
+    }
 }
 
 #[cfg(test)]

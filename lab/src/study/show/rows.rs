@@ -29,7 +29,7 @@ pub fn scheme_rows(plan: &Plan, study: &Study) -> Vec<SchemeRow> {
                 unit: compared.map_or("", |it| it.pairs_of.name()),
                 atf: numbers(plan, row, compared, Set::Atf),
                 all: numbers(plan, row, compared, Set::All),
-                regret: row.mean_regret.atf,
+                regret: row.mean_regret.atf.filter(|_| plan.is_bounded()),
                 proven: row.proven_pages.map(|it| (it, row.pages)),
                 pushes: row.mean_pushes.map(|means| PushMeans {
                     taken: means.taken,

@@ -63,7 +63,12 @@ impl View<'_> {
     /// The quantity of a mean: `Mean ByteIndex speedup over rr, above the fold`.
     fn what(&self) -> String {
         let mean = if self.plan.repeats_the_paper() { "Mean" } else { "Geometric mean," };
-        format!("{mean} {}, above the fold", self.speedup())
+        format!("{mean} {}{}", self.speedup(), after_comma(self.place()))
+    }
+
+    /// `above the fold`; empty for a metric of the page.
+    fn place(&self) -> &'static str {
+        self.plan.place(self.set).trim_start()
     }
 
     fn speedup(&self) -> String {
@@ -113,18 +118,26 @@ impl View<'_> {
         [first].into_iter().chain(others).collect::<Vec<_>>().join("-")
     }
 
-    /// The paper's Figure 12: all resources, above the fold, and above the fold with each send buffer.
+    /// The paper's Figure 12: all resources, above the fold, and above the fold with each send buffer. A study whose metric has one
+    /// value for both, or none above the fold, has a single column in place of the first two.
     pub(super) fn dots(&self, speedups: &PageSpeedups<'_>, settings: &[&Compared]) -> NamedFigure {
         let (buffer, others): (Vec<_>, Vec<_>) =
             self.varied.iter().partition(|it| it.column == SEND_BUFFER);
-        let mut columns = vec!["All".to_owned(), "ATF".to_owned()];
+        let (before, first): (&[Set], &[&str]) = match self.set {
+            _ if self.plan.metric.is_of_page() => (&[], &[self.plan.metric.short]),
+            Set::All => (&[], &["All"]),
+            Set::Atf => (&[Set::All], &["All", "ATF"]),
+        };
+        let mut columns: Vec<String> = first.iter().map(|it| (*it).to_owned()).collect();
         columns.extend(settings.iter().skip(1).map(|it| it.setting.marks(&buffer)));
         let mut groups = Vec::new();
         for scheme in self.names().filter(|name| *name != self.baseline) {
-            let mut columns = vec![self.dots_of(speedups, scheme, settings[0], Set::All)];
-            for setting in settings {
-                columns.push(self.dots_of(speedups, scheme, setting, Set::Atf));
-            }
+            let of_first = before.iter().map(|set| (settings[0], *set));
+            let of_each = settings.iter().map(|setting| (*setting, self.set));
+            let columns: Vec<Vec<Dot>> = of_first
+                .chain(of_each)
+                .map(|(setting, set)| self.dots_of(speedups, scheme, setting, set))
+                .collect();
             let is_bound = scheme == LOWER_BOUND;
             let label = if is_bound { format!("[{scheme}]") } else { scheme.to_owned() };
             if !is_bound || columns.iter().any(|column| !column.is_empty()) {
@@ -199,9 +212,9 @@ impl View<'_> {
                 label: (*scheme).to_owned(),
                 mean: row.and_then(|it| self.leading_mean(it).0),
                 interval: estimate.and_then(|it| self.leading_mean(it).1),
-                geometric_mean: second.and_then(|it| it.geometric_mean_speedup.atf),
+                geometric_mean: second.and_then(|it| it.geometric_mean_speedup.get(self.set)),
                 geometric_mean_interval: second
-                    .and_then(|it| it.geometric_mean_speedup_interval.atf),
+                    .and_then(|it| it.geometric_mean_speedup_interval.get(self.set)),
                 standing: Standing::Unknown,
             }
         });
@@ -219,7 +232,7 @@ impl View<'_> {
     fn distribution(&self, speedups: &PageSpeedups<'_>, setting: &Compared) -> Option<NamedFigure> {
         let mut schemes: Vec<DistributionOf> = Vec::new();
         for scheme in self.others() {
-            let dots = self.dots_of(speedups, scheme, setting, Set::Atf);
+            let dots = self.dots_of(speedups, scheme, setting, self.set);
             if !dots.is_empty() {
                 let speedups = dots.into_iter().map(|it| it.speedup).collect();
                 schemes.push(DistributionOf { label: scheme.to_owned(), speedups });
@@ -229,7 +242,11 @@ impl View<'_> {
         let varied = after_comma(&setting.setting.words(&self.varied));
         let figure = Distribution {
             id: name.clone(),
-            title: format!("{} above the fold, by share of pages{varied}", self.speedup()),
+            title: format!(
+                "{}{}, by share of pages{varied}",
+                self.speedup(),
+                self.plan.place(self.set)
+            ),
             baseline: self.baseline.to_owned(),
             schemes,
         };
@@ -351,6 +368,7 @@ impl View<'_> {
         });
         let figure = Interleaving {
             title: "How wide to interleave".to_owned(),
+            what: self.plan.measure(self.set),
             widths: names.collect(),
             lines: lines.collect(),
         };
@@ -377,6 +395,82 @@ fn interleaving_width(scheme: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Network;
+    use crate::study::{Plan, RunRecord, Study, engines};
+    use corpus::Page;
+    use figures::FigureStyle;
+    use qlog_tools::metrics::{self, BySet, Metric};
+    use std::sync::Arc;
+
+    /// The figures of seven pages on two networks, where `fifo` takes half as long as `rr`; `value` makes a load's values from its
+    /// time.
+    fn figures(metric: &'static Metric, value: fn(f64) -> BySet) -> Vec<NamedFigure> {
+        let page = corpus::bundled("davies-meenan").expect("bundled");
+        let pages = (0..7).map(|it| Arc::new(Page { name: format!("page{it}"), ..page.clone() }));
+        let schemes = ["rr", "fifo"].map(|it| Contender::find(it).expect("a scheme"));
+        let [cable, third] = ["cable", "3g"].map(|it| Network::find(it).expect("built in"));
+        let mut plan = Plan::new(pages.collect(), schemes.into(), engines::IDEAL, cable);
+        plan.settings.networks.push(third);
+        let plan = Plan { baseline: "rr".to_owned(), metric, ..plan };
+        let settings = plan.settings.each();
+        let mut runs = Vec::new();
+        for (setting, page) in
+            settings.iter().flat_map(|it| plan.pages.iter().map(|page| (&it.1, page)))
+        {
+            for (scheme, time_ms) in [("rr", 200.0), ("fifo", 100.0)] {
+                runs.push(RunRecord {
+                    page: page.name.clone(),
+                    scheme: scheme.to_owned(),
+                    setting: setting.clone(),
+                    completed: true,
+                    metrics: [(metric.name, value(time_ms))].into_iter().collect(),
+                    ..RunRecord::default()
+                });
+            }
+        }
+        let study = Study::new(&plan, serde_json::Value::Null, runs, Vec::new());
+        let view = View::new(&plan, &study, FigureStyle::Screen);
+        view.figures(&view.speedups_over("rr"))
+    }
+
+    /// The names of the figures, all their words, and what the dots have as columns.
+    fn said(figures: &[NamedFigure]) -> (Vec<&str>, String, Vec<&str>) {
+        let names = figures.iter().map(|it| &*it.name).collect();
+        let words = figures.iter().map(|it| format!("{} {:?}", it.figure.svg, it.figure.table));
+        let words = words.collect::<String>();
+        let dots = figures.iter().find(|it| it.name.starts_with("speedups")).expect("dots");
+        (names, words, dots.figure.table.rows.iter().map(|it| &*it[1]).collect())
+    }
+
+    const NAMES: [&str; 6] = [
+        "intervals",
+        "speedups-cable",
+        "speedups-3g",
+        "distribution-cable",
+        "distribution-3g",
+        "schemes-by-networks",
+    ];
+
+    #[test]
+    fn a_metric_of_the_page_is_not_above_the_fold_and_shown_once() {
+        let metric = metrics::find("hero_render").expect("a metric");
+        let figures = figures(metric, |time_ms| BySet::of_page(Some(time_ms)));
+        let (names, words, columns) = said(&figures);
+        assert_eq!((&names[..], &columns[..]), (&NAMES[..], &["HR"][..]));
+        assert!(words.contains("hero render speedup over rr") && !words.contains("above the fold"));
+    }
+
+    #[test]
+    fn without_anything_above_the_fold_figures_are_of_all_resources() {
+        let figures =
+            figures(metrics::byte_index(), |time_ms| BySet { all: Some(time_ms), atf: None });
+        let (names, words, columns) = said(&figures);
+        assert_eq!((&names[..], &columns[..]), (&NAMES[..], &["All"][..]));
+        assert!(words.contains("ByteIndex speedup over rr, of all resources"), "{words}");
+        assert!(!words.contains("rr, above the fold") && !words.contains("rr above the fold"));
+        let map = &figures[5].figure.table.rows;
+        assert!(map.iter().all(|row| row.iter().all(|it| it != "\u{2013}")), "{map:?}");
+    }
 
     #[test]
     fn fifo_and_rr_are_the_ends_of_the_interleaving_family() {

@@ -1,21 +1,22 @@
 //! Means over pages in a setting, their intervals, and the best scheme, as far as the loads show it.
 
 use super::{Compared, PageSpeedups, View};
+use crate::Contender;
 use crate::study::compute::comparisons::{are_behind, log_ratios};
 use crate::study::compute::summary::Paired;
 use crate::study::statistics::{Interval, Weighted, weighted_mean};
 use crate::study::{PageWeights, Pages, RunRecord, SummaryRow, Unit};
 use figures::Standing;
-use qlog_tools::metrics::Set;
 
 impl View<'_> {
-    /// The report's main mean of the ratios of a scheme in a setting, above the fold: geometric, or arithmetic if the paper's study is
+    /// The report's main mean of the ratios of a scheme in a setting: geometric, or arithmetic if the paper's study is
     /// repeated; and its interval.
     pub(crate) fn leading_mean(&self, row: &SummaryRow) -> (Option<f64>, Option<Interval>) {
         if self.plan.repeats_the_paper() {
-            (row.mean_speedup.atf, row.mean_speedup_interval.atf)
+            (row.mean_speedup.get(self.set), row.mean_speedup_interval.get(self.set))
         } else {
-            (row.geometric_mean_speedup.atf, row.geometric_mean_speedup_interval.atf)
+            let interval = row.geometric_mean_speedup_interval.get(self.set);
+            (row.geometric_mean_speedup.get(self.set), interval)
         }
     }
 
@@ -32,7 +33,7 @@ impl View<'_> {
         setting: &Compared,
     ) -> Option<f64> {
         let values = self.plan.pages.iter().filter_map(|page| {
-            let speedup = speedups.get(&setting.group(&page.name, scheme))?.atf?;
+            let speedup = speedups.get(&setting.group(&page.name, scheme))?.get(self.set)?;
             Some((speedup, self.weight_of(&page.name)))
         });
         let values: Vec<Weighted> = values.collect();
@@ -58,8 +59,8 @@ impl View<'_> {
     }
 
     /// The standings of `schemes` in a setting, whatever the baseline; those with an unknown `mean` do not compete. The best
-    /// one has the best geometric mean over pages. Each other one is compared with it as `comparisons` are with their baseline:
-    /// by loads over the same links, with p-values adjusted for all of them.
+    /// one has the best geometric mean over pages. Each other one is compared with it as in the study's `pairs`: by loads over the
+    /// same links, with p-values adjusted for all pairs of the setting.
     pub(crate) fn standings(
         &self,
         setting: &Compared,
@@ -73,20 +74,19 @@ impl View<'_> {
         let mut known: Vec<usize> = (0..means.len()).collect();
         known.retain(|it| means[*it].is_some() && !twins.contains_key(schemes[*it]));
         let mut standings = vec![Standing::Unknown; means.len()];
-        let Some(any) = known.first() else { return standings };
-        let (runs, metric) = (&self.study.runs, self.plan.metric);
+        let mut family: Vec<&str> = known.iter().map(|it| schemes[*it]).collect();
+        let others = self.plan.schemes.iter().map(Contender::name);
+        let others = others.filter(|it| !twins.contains_key(*it) && !family.contains(it));
+        family.extend(others.collect::<Vec<_>>());
+        let loads: Vec<Paired<'_>> = family.iter().map(|it| self.paired(it, setting)).collect();
+        let ratios = |one: usize, over: usize| self.log_ratios(&loads[over], family[one], setting);
         // The best one does not depend on the scheme with which all are compared.
-        let over_any = Paired::of(runs, schemes[*any], metric);
-        let log_means = known.iter().map(|place| {
-            let ratios = self.log_ratios(&over_any, schemes[*place], setting);
-            weighted_mean(&ratios.concat()).unwrap_or(f64::NEG_INFINITY)
-        });
+        let log_means = (0..known.len())
+            .map(|it| weighted_mean(&ratios(it, 0).concat()).unwrap_or(f64::NEG_INFINITY));
         let best = log_means.enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other));
         let Some((best, _)) = best else { return standings };
-        let over_best = Paired::of(runs, schemes[known[best]], metric);
-        let others = (0..known.len()).filter(|it| *it != best);
-        let ratios = others.map(|it| self.log_ratios(&over_best, schemes[known[it]], setting));
-        let behind = are_behind(&ratios.collect::<Vec<_>>());
+        let mut behind = are_behind(best, family.len(), ratios);
+        behind.truncate(known.len() - 1);
         let of_known = Standing::of_measured(best, behind);
         known.iter().zip(of_known).for_each(|(place, it)| standings[*place] = it);
         for (place, scheme) in schemes.iter().enumerate() {
@@ -100,7 +100,14 @@ impl View<'_> {
         standings
     }
 
-    /// The logarithms of the ratios of `scheme` over other loads, above the fold: grouped by site; for a single page, by load.
+    /// The loads of `scheme` in a setting, for comparing others with them.
+    fn paired<'b>(&'b self, scheme: &'b str, setting: &'b Compared) -> Paired<'b> {
+        let pages = self.plan.pages.iter();
+        let places = pages.flat_map(|it| self.places(&it.name, scheme, setting));
+        Paired::of(places.map(|it| &self.study.runs[*it]), scheme, self.plan.metric)
+    }
+
+    /// The logarithms of the ratios of `scheme` over other loads: grouped by site; for a single page, by load.
     fn log_ratios(
         &self,
         over: &Paired<'_>,
@@ -113,14 +120,13 @@ impl View<'_> {
         let of = Pages::new(|page| self.plan.site_of(page), |page| self.weight_of(page));
         let pairs_of = if self.plan.pages.len() == 1 { Unit::Loads } else { Unit::Sites };
         let has_chance = !self.certain.contains(&setting.setting);
-        log_ratios(&over.speedups_by_page(&runs, &of), Set::Atf, pairs_of, has_chance, &of)
+        log_ratios(&over.speedups_by_page(&runs, &of), self.set, pairs_of, has_chance, &of)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Contender;
     use crate::network::Network;
     use crate::study::{Plan, Study, engines};
     use corpus::Page;
