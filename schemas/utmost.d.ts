@@ -1312,6 +1312,32 @@ export type QlogSummaryConnection = {
   connection: string | null;
   /** From the first packet to the last event of the sender's log. */
   duration_ms: number;
+  /** How the connection and its responses ended. Times are on the client's clock, if there is a client's log. */
+  ending: {
+    /** How the connection ended; null where that is not logged. */
+    close: {
+      /** null: not logged. */
+      by: "client" | "server" | null;
+      error: QlogSummaryError;
+      how: "closed" | "idle_timeout" | "handshake_timeout" | "stateless_reset";
+      reason: string | null;
+      time_ms: number;
+    } | null;
+    /** Streams that an end gave up with an error, without pushed responses. */
+    given_up: Array<{
+      /** The end that did so first; null: not logged. */
+      by: "client" | "server" | null;
+      error: QlogSummaryError;
+      /** Whether it was the receiver (STOP_SENDING), not the sender (RESET_STREAM). */
+      is_stop: boolean;
+      stream: number;
+      time_ms: number;
+    }>;
+    /** Those that were requested. */
+    responses: number;
+    /** The streams of those that did not finish; null where the log does not tell. */
+    unfinished: Array<number> | null;
+  };
   /** The client's log or, without one, the server's. */
   file: string;
   flow: {
@@ -1383,8 +1409,12 @@ export type QlogSummaryConnection = {
     cuts_undone: number;
     /** Stream bytes sent again that had arrived. */
     in_vain_bytes: number | null;
-    /** Packets declared lost; null where the stack does not log that. */
+    /** Packets declared lost, of all spaces; null where the stack does not log that. */
     lost: number | null;
+    /** Initial and Handshake packets among them. */
+    lost_in_handshake: number;
+    /** Probes of the path's MTU among them: their loss does not show congestion. */
+    lost_mtu_probes: number;
     lost_share: number | null;
     /** The share of the server's packets that never came: exactly with the logs of both ends; of a client's log alone, what it shows at least. */
     never_came_share: number | null;
@@ -1395,7 +1425,7 @@ export type QlogSummaryConnection = {
     recovery_periods: number;
     /** Stream bytes sent again that had not arrived. */
     sent_again_bytes: number;
-    /** Those that had arrived; null where the log does not say which were declared lost. */
+    /** Those that had arrived, by acknowledgements and by the client's log; null where the log does not say which were declared lost. */
     spurious: number | null;
     /** null: the log does not tell. */
     timeouts_basis: "logged" | "inferred" | null;
@@ -1406,7 +1436,7 @@ export type QlogSummaryConnection = {
   /** Null where none was measured. */
   round_trips: QlogSummarySpread;
   sentences: Array<{
-    about: "cause" | "changes" | "goodput" | "losses" | "probe_timeouts" | "round_trips" | "longest_wait" | "lint" | "repairs";
+    about: "cause" | "changes" | "ending" | "goodput" | "losses" | "probe_timeouts" | "round_trips" | "longest_wait" | "lint" | "repairs";
     moment: {
       /** Whether it is in the server's log, on its clock. */
       is_server: boolean;
@@ -1441,6 +1471,16 @@ export type QlogSummaryDistribution = {
   most: number;
   p95: number;
 } | null;
+
+/** An error code. */
+export type QlogSummaryError = {
+  /** null: not logged as a number. */
+  code: number | null;
+  /** Whether it is the application's, not the transport's; null: not logged. */
+  is_application: boolean | null;
+  /** Its name in the RFCs, or the log's. */
+  name: string | null;
+};
 
 /** The packets of one direction; null without any. */
 export type QlogSummaryPackets = {

@@ -101,7 +101,12 @@ pub fn settle(traces: &mut [Trace]) {
 /// The certain facts about a log's streams, if any.
 fn settled(traces: &[Trace], trace: &Trace) -> Option<BTreeMap<u64, Causes>> {
     match trace.vantage {
-        Vantage::Server => trace.acknowledged().map(|_| by_stream(trace, None)),
+        Vantage::Server => {
+            let client = other_end(traces, trace, Vantage::Client);
+            let received = client.and_then(Trace::received).filter(|it| !it.is_empty());
+            let is_told = received.is_some() || trace.acknowledged().is_some();
+            is_told.then(|| by_stream(trace, client))
+        }
         Vantage::Client => {
             other_end(traces, trace, Vantage::Server).map(|server| by_stream(trace, Some(server)))
         }
@@ -123,22 +128,30 @@ pub fn frame_causes<'a>(
     other: Option<&Trace>,
 ) -> Box<dyn Iterator<Item = FrameCauses> + 'a> {
     match trace.vantage {
-        Vantage::Server => Box::new(sent_again(trace)),
+        Vantage::Server => Box::new(sent_again(trace, other.and_then(Trace::received).cloned())),
         _ => Box::new(arrived(trace, other)),
     }
 }
 
 /// The classification of each frame in a sender's log, byte by byte, because a retransmission may be divided differently.
-fn sent_again(sender: &Trace) -> impl Iterator<Item = FrameCauses> + '_ {
+/// `received` are the packets in the client's log.
+fn sent_again(
+    sender: &Trace,
+    received: Option<NumberRanges>,
+) -> impl Iterator<Item = FrameCauses> + '_ {
     let mut streams: BTreeMap<u64, [Assembly; 2]> = BTreeMap::new();
+    let has_arrived = move |number| {
+        let mut known = sender.acknowledged().into_iter().chain(&received);
+        known.any(|it| it.has(number))
+    };
     sender.arrivals.iter().map(move |(frame, packet)| {
         let [sent, arrived] = streams.entry(frame.stream).or_default();
-        // In a packet that was acknowledged after all: they had arrived, and the retransmission was needless. The others were
-        // lost.
+        // In a packet that was acknowledged after all, or is in the client's log: they had arrived, and the retransmission was needless. The
+        // others were lost.
         let duplicate_bytes = bytes_had(arrived, &frame);
         let retransmitted_bytes = bytes_had(sent, &frame) - duplicate_bytes;
         sent.receive(&frame);
-        if packet.zip(sender.acknowledged()).is_some_and(|(number, all)| all.has(number)) {
+        if packet.is_some_and(&has_arrived) {
             arrived.receive(&frame);
         }
         let mark = match (retransmitted_bytes, duplicate_bytes) {

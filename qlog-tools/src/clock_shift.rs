@@ -60,6 +60,7 @@ mod tests {
             number: Some(number),
             bytes: 0,
             is_ack_eliciting: false,
+            is_mtu_probe: false,
         };
         Trace { packets: Some(packets.iter().map(packet).collect()), ..Trace::default() }
     }

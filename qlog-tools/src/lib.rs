@@ -9,6 +9,7 @@ pub mod alignment;
 pub mod assembly;
 pub mod causes;
 pub mod clock_shift;
+pub mod closing;
 pub mod convert;
 pub mod csv_cell;
 pub mod distribution;

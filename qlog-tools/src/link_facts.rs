@@ -119,8 +119,8 @@ pub(crate) fn rate(arrivals: &[(u64, u64)], busy: &[(u64, u64)]) -> Option<f64> 
 /// The share of the server's packets that never came, as far as a client's log shows it. `None`: a packet has no number, records could not be
 /// read, or numbers are missing and the log has no STREAM frames.
 ///
-/// A missing number was not necessarily lost, because senders skip some on purpose (RFC 9000, section 21.4). So several consecutive
-/// missing numbers count, and a single one only if stream bytes are missing with it.
+/// A missing number was not necessarily lost, because senders skip some on purpose (RFC 9000, section 21.4), one or several at a time. So it
+/// counts only if stream bytes are missing with it.
 fn loss(trace: &Trace) -> Option<f64> {
     let numbers = received_numbers(trace)?;
     let mut missing = Missing::between(&numbers);
@@ -172,8 +172,6 @@ impl Missing {
             if count > 0 {
                 missing.gaps.insert(before, (after, count));
             }
-            // Nobody skips two in a row.
-            missing.lost = missing.lost.saturating_add(if count > 1 { count } else { 0 });
         }
         missing
     }
@@ -184,7 +182,7 @@ impl Missing {
             && let Some((&before, &(after, count))) = self.gaps.range(from..).next()
             && after <= until
         {
-            self.lost += u64::from(after - before == 2);
+            self.lost = self.lost.saturating_add(count.min(packets));
             if count > packets {
                 self.gaps.insert(before, (after, count - packets));
                 return;
@@ -209,6 +207,7 @@ mod tests {
             number: Some(number),
             bytes: 1250,
             is_ack_eliciting: false,
+            is_mtu_probe: false,
         }
     }
 
@@ -271,6 +270,13 @@ mod tests {
         assert_eq!(loss(&with_numbers(&[0, 1, 2, 3, 5, 6])), Some(0.0), "4 was skipped");
         assert_eq!(loss(&with_numbers(&[0, 1, 3, 5, 6, 8, 9])), Some(2.0 / 9.0), "2 and 7");
         assert_eq!(loss(&with_numbers(&[0, 1, 2, 3, 5, 8])), Some(2.0 / 8.0), "6 and 7");
+        // 3, 4 and 5 were skipped: all bytes came.
+        let mut skipped = with_numbers(&[0, 1, 2, 3, 5, 6]);
+        let numbers = [0, 1, 2, 6, 7, 8];
+        let frames = skipped.arrivals.iter().zip(numbers).map(|((frame, _), it)| (frame, Some(it)));
+        skipped.arrivals = frames.collect();
+        skipped.packets = Some(numbers.iter().map(|it| came(*it, *it)).collect());
+        assert_eq!(loss(&skipped), Some(0.0), "several in a row");
         assert_eq!(loss(&Trace::default()), None);
         let without_frames = Trace {
             arrivals: crate::packed_frames::PackedFrames::default(),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::timeline::{RenderTimes, Timeline};
 pub use completions::{Completion, Completions, Unmeasured};
-pub use curve::{CurvePoint, completed_share};
+pub use curve::{CurvePoint, completed_share, finished_share};
 
 /// One metric.
 #[derive(Debug, Clone, Copy, Serialize)]

@@ -115,6 +115,7 @@ mod tests {
             number: None,
             bytes: 1200,
             is_ack_eliciting: true,
+            is_mtu_probe: false,
         };
         let times_us = [1000, 1050, 1100, 3000, 3100, 9000, 9900];
         let packets = times_us.map(packet).into_iter().collect();

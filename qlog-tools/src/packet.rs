@@ -1,5 +1,8 @@
 //! Packets in logs.
 
+/// The size of packets that every path carries (RFC 9000, section 14).
+pub(crate) const EVERY_PATH_BYTES: u32 = 1200;
+
 /// One packet event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
@@ -15,6 +18,9 @@ pub struct Packet {
     pub bytes: u32,
     /// Whether one of ours elicits an acknowledgement (RFC 9002, section 2); `false` if its frames are not logged.
     pub is_ack_eliciting: bool,
+    /// Whether it probes the path's MTU: the log says so, or it holds only PING and PADDING and is larger than all before it. Its loss does
+    /// not show congestion (RFC 9000, section 14.4).
+    pub is_mtu_probe: bool,
 }
 
 schedulers::named! {

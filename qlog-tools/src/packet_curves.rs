@@ -115,6 +115,7 @@ mod tests {
             number,
             bytes,
             is_ack_eliciting: false,
+            is_mtu_probe: false,
         };
         let packets = [
             packet(1, PacketEvent::Sent, Some(1), 1200),
@@ -141,6 +142,7 @@ mod tests {
                 number,
                 bytes,
                 is_ack_eliciting: false,
+                is_mtu_probe: false,
             };
             let packets = [
                 packet(PacketEvent::Sent, Some(1), sent_bytes),

@@ -273,6 +273,7 @@ mod tests {
                 number: Some(number),
                 bytes: 130,
                 is_ack_eliciting: true,
+                is_mtu_probe: false,
             };
             // As many packets go the other way, at the same times.
             all.extend([packet, Packet { event: other, ..packet }]);

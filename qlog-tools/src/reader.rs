@@ -14,6 +14,7 @@ mod clock;
 mod collect;
 mod contained;
 mod credit;
+mod ending;
 mod event;
 mod filling;
 mod flow;

@@ -3,6 +3,7 @@
 //! The first sentence names what held the sender back longest. The summary claims nothing that the logs do not show: if they lack
 //! something, the sentence says so, or is omitted.
 
+mod ending;
 mod held;
 mod measures;
 mod moved;
@@ -15,7 +16,7 @@ use serde::Serialize;
 
 use crate::head_of_line::{Arrivals, HeadOfLine, LongestWait};
 use crate::lint::Lint;
-use crate::loss_recovery::{LossRecovery, StepKind};
+use crate::loss_recovery::LossRecovery;
 use crate::pacing::{Acknowledgements, Pacing};
 use crate::packetization::Packetization;
 use crate::pairing::Ends;
@@ -23,6 +24,7 @@ use crate::restraints::bounds;
 use crate::trace::Vantage;
 use crate::views::no_waits;
 
+pub use ending::{Close, Ending, GivenUpStream};
 pub use held::{Cause, Held, Phase};
 pub use measures::{Flow, PathBasis, Recovered, Spread};
 pub use moved::moved;
@@ -45,6 +47,8 @@ pub struct Summary {
     pub not_held: Option<&'static str>,
     /// The rate of responses, and of the path.
     pub flow: Option<Flow>,
+    /// How it ended, and its responses.
+    pub ending: Ending,
     /// Losses, and the sender's reactions.
     pub recovery: Recovered,
     /// Round trips, by the sender's samples if there are any.
@@ -76,7 +80,7 @@ pub struct Traffic {
 /// A sentence.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Sentence {
-    /// Its subject: `cause`, `changes`, `goodput`, `losses`, `probe_timeouts`, `round_trips`, `longest_wait`,
+    /// Its subject: `cause`, `changes`, `ending`, `goodput`, `losses`, `probe_timeouts`, `round_trips`, `longest_wait`,
     /// `lint`, `repairs`.
     pub about: &'static str,
     /// It.
@@ -94,7 +98,7 @@ pub struct SentenceMoment {
     pub time_ms: f64,
     /// The stream that it concerns.
     pub stream: Option<u64>,
-    /// The packet that it concerns.
+    /// The packet of application data that it concerns.
     pub packet: Option<u64>,
 }
 
@@ -122,6 +126,7 @@ impl Summary {
             not_held: held.as_ref().err().copied(),
             held: held.ok(),
             flow: Flow::of(log, sender),
+            ending: Ending::of(log, sender),
             recovery: recovered,
             round_trips,
             ack_delay: Spread::of(delays_ms.collect()),
@@ -153,11 +158,6 @@ impl Traffic {
             packetization: Packetization::of(sender),
         }
     }
-}
-
-fn first_of(recovery: &LossRecovery, kind: StepKind) -> Option<(f64, Option<u64>)> {
-    let step = recovery.of_kind(kind).next()?;
-    Some((ms(step.time_us), step.packet))
 }
 
 fn ms(time_us: u64) -> f64 {

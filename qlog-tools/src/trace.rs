@@ -7,6 +7,7 @@ mod writer;
 use std::collections::BTreeMap;
 
 use crate::assembly::StreamFrame;
+use crate::closing::Closings;
 use crate::filled::Filled;
 use crate::flow_control::FlowControl;
 use crate::number_ranges::NumberRanges;
@@ -84,6 +85,8 @@ pub struct Trace {
     pub recovery: Option<Recovery>,
     /// Loss recovery events other than packets and samples ([`Detail::Full`]).
     pub(crate) recovery_events: RecoveryEvents,
+    /// How it ended, and which streams an end gave up ([`Detail::Full`]).
+    pub(crate) closings: Closings,
     /// The limits of flow control that its side learned ([`Detail::Full`]).
     pub(crate) flow_control: Option<FlowControl>,
     /// The application's writes of each response, as time in microseconds and end offset ([`Detail::Order`] and above, in a

@@ -199,6 +199,25 @@ await test("the table of packets lists those that the reader chose", async () =>
   ]);
 });
 
+await test("names of lines keep their letters on a phone, in as many rows as they need", async () => {
+  const found = await run(
+    `const keys = [["smoothed RTT"], ["latest RTT"], ["least RTT"], ["allowed by the connection's flow control"]];
+    const drawn = (left, width) => {
+      const texts = [];
+      const surface = { line: () => {}, text: (x, y, words) => texts.push([x, y, words]) };
+      drawKeys(surface, { left, width }, 40, keys, { series: [1, 2, 3] });
+      return [...texts, heightOfMoreKeys({ left, width }, keys)];
+    };
+    return [drawn(140, 194), drawn(168, 1000)];`,
+  );
+  const last = "allowed by the connection's flow control";
+  const phone = [[35, 10, "smoothed RTT"], [153, 10, "latest RTT"], [259, 10, "least RTT"], [35, 25, last]];
+  assert.deepStrictEqual(found[0].map((it) => it[2]).slice(0, 4), phone.map((it) => it[2]));
+  assert.deepStrictEqual(found[0].slice(0, 4).map((it) => it[1]), [25, 25, 25, 40]);
+  assert.strictEqual(found[0][4], 15);
+  assert.deepStrictEqual([...new Set(found[1].slice(0, 4).map((it) => it[1]))], [40], "one row where it has room");
+});
+
 await test("a lost packet says that no event tells when it was declared lost, as in logs of quiche", async () => {
   const found = await run(
     `${RECORDING}
@@ -307,7 +326,7 @@ const drawn = await run(`
   const lines = [];
   const surface = new Proxy({}, { get: (_, name) => (name === "line" ? (...line) => lines.push(line) : () => {}) });
   const theme = { series: ["first", "second", "third"], grid: "grid", muted: "muted", ink: "ink" };
-  new Strip(recording).drawSeries(surface, scale, { unit: "bytes", series: recording.series }, 0, theme, 100);
+  new Strip(recording).drawSeries(surface, scale, { unit: "bytes", series: recording.series, keys: [], top: 0 }, theme, 100);
   return {
     line: Array.from(lines.find(([points, colour]) => colour === "first" && points.length > 4)[0]),
     exact: clockText(recording, 90000),

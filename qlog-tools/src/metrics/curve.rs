@@ -1,6 +1,10 @@
 //! Progress over time: the share of bytes in fully downloaded resources.
 
+use std::collections::BTreeSet;
+
+use super::Completions;
 use crate::timeline::{Timeline, Transfer};
+use crate::trace::Trace;
 
 /// A corner of a progress curve: from `time_ms` after t0 on, `share` (0 to 1) is done.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,4 +53,11 @@ pub fn completed_share(
         }
     }
     curve
+}
+
+/// The same over the responses of a log that finished: the area above it is the `ByteIndex` of [`Completions::of_finished`].
+pub fn finished_share(trace: &Trace) -> Vec<CurvePoint> {
+    let Ok((_, unfinished)) = Completions::of_finished(trace, |_| true) else { return Vec::new() };
+    let unfinished: BTreeSet<u64> = unfinished.into_iter().map(|it| it.stream).collect();
+    completed_share(&trace.timeline, |it| !unfinished.contains(&it.stream))
 }

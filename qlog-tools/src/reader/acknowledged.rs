@@ -133,6 +133,7 @@ impl Collector {
                     number: Some(number),
                     bytes: 0,
                     is_ack_eliciting: false,
+                    is_mtu_probe: false,
                 });
             }
         }

@@ -18,7 +18,7 @@ use super::quic::{DataMoved, Direction, LoneStream, MilestoneEvent, Stream, stre
 use crate::assembly::StreamFrame;
 use crate::event_list::About;
 use crate::limits;
-use crate::packet::Space;
+use crate::packet::{EVERY_PATH_BYTES, Space};
 use crate::timeline::RenderTimes;
 use crate::trace::{Detail, PrioritySignal, SchedulerCall, SignalKind, StreamRole, Trace, Vantage};
 
@@ -39,8 +39,12 @@ pub(super) struct Collector {
     about: About,
     /// Packets declared lost, by quiche's metrics.
     pub(super) lost_by_metrics: Option<u64>,
+    /// Their total, to detect metrics that were logged twice.
+    pub(super) lost_total_by_metrics: Option<u64>,
     /// The largest 1-RTT packet that the other end acknowledged.
     pub(super) largest_acknowledged: Option<u64>,
+    /// The largest packet of ours with other frames than PING and PADDING, but at least the size that every path carries.
+    pub(super) largest_sent_bytes: u32,
     /// Consecutive probe timeouts, according to metrics.
     pub(super) timeouts_in_a_row: u64,
     /// Times of events and writes.
@@ -52,8 +56,8 @@ pub(super) struct Collector {
     pub(super) first_initial: Option<Direction>,
     /// The side that wrote the log, by its first packet.
     pub(super) side: Option<Vantage>,
-    /// The last packet of each direction, to detect packets that were logged twice.
-    pub(super) last_packets: [Option<(u64, Space, u64)>; 2],
+    /// The last packet of each direction, and the last lost one, to detect packets that were logged twice.
+    pub(super) last_packets: [Option<(u64, Space, u64)>; 3],
     paths: Paths,
     /// Packets of paths that number their own.
     pub(super) packets_of_others: u64,
@@ -87,7 +91,8 @@ pub(super) struct Promise {
 impl Collector {
     pub(super) fn new(trace: Trace, options: ReadOptions) -> Self {
         let ReadOptions { detail, vantage: named_vantage } = options;
-        Self { trace, detail, named_vantage, ..Self::default() }
+        let largest_sent_bytes = EVERY_PATH_BYTES;
+        Self { trace, detail, named_vantage, largest_sent_bytes, ..Self::default() }
     }
 
     /// Items in memory; grows with the file as far as the level of detail requires.

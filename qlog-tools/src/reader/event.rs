@@ -176,7 +176,8 @@ pub(super) fn body<'a, T: Deserialize<'a>>(data: &'a [u8]) -> serde_json::Result
     }
 }
 
-fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+/// A value that is a text.
+pub(super) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|it| it.0)
 }
 

@@ -12,6 +12,8 @@ pub(crate) enum EventKind {
     /// A timer of loss detection.
     Timer,
     CongestionState,
+    /// The connection ended.
+    ConnectionClosed,
     /// UDP datagrams were sent or arrived.
     DatagramsSent,
     DatagramsReceived,
@@ -60,7 +62,7 @@ impl EventKind {
 /// Events that qlog's schemas of any generation define and the reader does not need.
 const UNUSED: &str = "\
     ack_new acks_dropped alpn_information alpn_update amount_updated app_idle_update app_limited_update \
-    bandwidth_est_update connection_close connection_closed connection_id_update \
+    bandwidth_est_update connection_id_update \
     connection_id_updated connection_migration connection_new connection_retry connection_started \
     connection_state_updated crypto_new cwnd_update datagram_created \
     datagram_data_moved datagram_dropped datagram_parsed datagram_received datagram_sent \
@@ -138,6 +140,7 @@ fn exact(event: &str) -> EventKind {
         "milestone" => EventKind::Milestone,
         "restraint" => EventKind::Restraint,
         "loss_timer_updated" | "timer_updated" => EventKind::Timer,
+        "connection_closed" | "connection_close" => EventKind::ConnectionClosed,
         "congestion_state_updated" => EventKind::CongestionState,
         "datagrams_sent" | "udp_datagrams_sent" => EventKind::DatagramsSent,
         "datagrams_received" | "udp_datagrams_received" => EventKind::DatagramsReceived,

@@ -227,7 +227,7 @@ impl Session {
             "_TRANSPORT_PARAMETERS_RECEIVED" => {
                 ("quic:parameters_set", parameters("remote", &params))
             }
-            "_CLOSED" => ("quic:connection_closed", Value::Object(params)),
+            "_CLOSED" => ("quic:connection_closed", closed(params)),
             _ => return self.http3(time_ms, name, params),
         };
         Some(self.record(time_ms, event, &body))
@@ -353,6 +353,26 @@ fn packet_type(kind: Option<&Value>) -> &'static str {
         "ZERO_RTT" | "ZERO_RTT_PROTECTED" => "0RTT",
         _ => ONE_RTT,
     }
+}
+
+/// Chromium has its own codes, other than on the wire; some say what the end was.
+fn closed(mut params: Map<String, Value>) -> Value {
+    let is_remote = params.get("from_peer").and_then(Value::as_bool);
+    let owner = is_remote.map(|it| if it { "remote" } else { "local" });
+    let trigger = match params.get("quic_error").and_then(Value::as_u64) {
+        Some(19) => Some("stateless_reset"),
+        Some(25) => Some("idle_timeout"),
+        Some(67) => Some("handshake_timeout"),
+        _ => None,
+    };
+    let reason = params.get("details").cloned();
+    let said = [
+        ("owner", owner.map(Value::from)),
+        ("trigger", trigger.map(Value::from)),
+        ("reason", reason),
+    ];
+    params.extend(said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    Value::Object(params)
 }
 
 fn data(stream: u64, params: &Map<String, Value>) -> Value {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::event::body;
+use super::event::{body, text};
 use super::tolerant::{Number, Whole};
 use crate::event_list::{About, FrameContent};
 use crate::limits::STREAM_OFFSET;
@@ -38,6 +38,7 @@ pub(super) struct Packet<'a> {
     /// Why it was sent.
     #[serde(borrow)]
     trigger: Option<&'a RawValue>,
+    is_mtu_probe_packet: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
@@ -110,6 +111,11 @@ impl<'a> Packet<'a> {
         self.trigger.is_some_and(|it| it.get() == r#""pto_probe""#)
     }
 
+    /// Whether the log states that it probes the path's MTU.
+    pub(super) fn is_mtu_probe(&self) -> bool {
+        self.is_mtu_probe_packet == Some(true)
+    }
+
     /// 0 if not logged.
     pub(super) fn bytes(&self) -> u32 {
         let bytes =
@@ -161,13 +167,22 @@ pub(super) struct Frame<'a> {
     ce: Option<Whole>,
     /// A number, or a name.
     #[serde(borrow)]
-    error_code: Option<&'a RawValue>,
+    pub(super) error_code: Option<&'a RawValue>,
+    /// A name, beside a number.
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+    /// The space of the error code.
+    #[serde(borrow)]
+    error_space: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) reason: Option<&'a RawValue>,
     /// The limit that a frame of flow control sets or has reached.
     #[serde(borrow, alias = "maximum_data", alias = "limit")]
     maximum: Option<&'a RawValue>,
 }
 
-fn number_in(it: &RawValue) -> Option<u64> {
+/// A number, or a text that is one.
+pub(super) fn number_in(it: &RawValue) -> Option<u64> {
     serde_json::from_str::<Whole>(it.get()).ok().map(|it| it.0)
 }
 
@@ -256,6 +271,17 @@ impl Frame<'_> {
         let is_stop = self.is("stop_sending");
         let is_cancel = self.error_code.is_none_or(|it| it.get() != H3_NO_ERROR);
         self.stream_id.filter(|_| is_stop && is_cancel).map(|it| it.0)
+    }
+
+    /// Whether its error is the application's; `None`: not logged.
+    pub(super) fn is_of_application(&self) -> Option<bool> {
+        let space = text(self.error_space?)?;
+        let is_space = |name| space.eq_ignore_ascii_case(name);
+        (is_space("application") || is_space("transport")).then(|| is_space("application"))
+    }
+
+    pub(super) fn stream_id(&self) -> Option<u64> {
+        self.stream_id.map(|it| it.0)
     }
 
     fn content(&self) -> FrameContent {

@@ -44,6 +44,8 @@ struct Metrics {
     smoothed_rtt: Option<Number>,
     latest_rtt: Option<Number>,
     min_rtt: Option<Number>,
+    #[serde(alias = "rttvar")]
+    rtt_variance: Option<Number>,
     pto_count: Option<Number>,
     cf_lost_packets: Option<Delta>,
     cf_lost_bytes: Option<Delta>,
@@ -53,13 +55,14 @@ struct Metrics {
 #[derive(Deserialize, Clone, Copy)]
 struct Delta {
     delta: Whole,
+    total: Option<Whole>,
 }
 
 impl Metrics {
     /// `rtt_unit_ms` is the unit of an RTT in ms.
     fn sample(&self, time_us: u64, rtt_unit_ms: f64) -> RecoverySample {
-        let [smoothed_rtt_ms, latest_rtt_ms, min_rtt_ms] =
-            [self.smoothed_rtt, self.latest_rtt, self.min_rtt]
+        let [smoothed_rtt_ms, latest_rtt_ms, min_rtt_ms, rtt_variance_ms] =
+            [self.smoothed_rtt, self.latest_rtt, self.min_rtt, self.rtt_variance]
                 .map(|rtt| Some(rtt?.0 * rtt_unit_ms));
         RecoverySample {
             time_us,
@@ -69,6 +72,7 @@ impl Metrics {
             smoothed_rtt_ms,
             latest_rtt_ms,
             min_rtt_ms,
+            rtt_variance_ms,
         }
     }
 }
@@ -88,7 +92,10 @@ impl Collector {
             return Ok(());
         }
         let metrics: Metrics = body(data)?;
-        if let Some(lost) = metrics.cf_lost_packets {
+        let total = metrics.cf_lost_packets.and_then(|it| it.total).map(|it| it.0);
+        let is_again = total.is_some() && total == self.lost_total_by_metrics;
+        self.lost_total_by_metrics = total.or(self.lost_total_by_metrics);
+        if let Some(lost) = metrics.cf_lost_packets.filter(|_| !is_again) {
             // The total includes packets that were lost before a part of a log begins.
             let so_far = self.lost_by_metrics.unwrap_or_default();
             self.lost_by_metrics = Some(so_far.saturating_add(lost.delta.0));
@@ -99,8 +106,15 @@ impl Collector {
                     metrics.cf_lost_bytes.filter(|_| record == 0).map_or(0, |it| it.delta.0);
                 let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
                 let (space, event) = (Space::Application, PacketEvent::Lost);
-                let packet =
-                    Packet { time_us, event, space, number: None, bytes, is_ack_eliciting: false };
+                let packet = Packet {
+                    time_us,
+                    event,
+                    space,
+                    number: None,
+                    bytes,
+                    is_ack_eliciting: false,
+                    is_mtu_probe: false,
+                };
                 self.trace.packets.get_or_insert_default().all.push(packet);
             }
         }
@@ -165,8 +179,11 @@ impl Collector {
             "persistent_congestion" => &mut events.persistent_us,
             _ => return,
         };
-        times_us.push(time_us);
-        self.moments_kept += 1;
+        // Logged twice, it is one.
+        if times_us.last() != Some(&time_us) {
+            times_us.push(time_us);
+            self.moments_kept += 1;
+        }
     }
 
     /// An ACK frame for 1-RTT packets arrived with these ranges; `fresh` of them had not been acknowledged before.

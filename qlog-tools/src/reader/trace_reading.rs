@@ -122,7 +122,7 @@ impl TraceReading {
             EventKind::PacketReceived => {
                 return collector.packet(time_us, event, Direction::Received);
             }
-            EventKind::PacketLost => collector.packet_lost(time_us, event)?,
+            EventKind::PacketLost => return collector.packet_lost(time_us, event),
             EventKind::Recovery => collector.recovery(time_us, data)?,
             EventKind::DataMoved => collector.data_moved(time_us, data)?,
             EventKind::FrameCreated => collector.http_frame(time_us, data, Direction::Sent)?,
@@ -143,6 +143,7 @@ impl TraceReading {
             EventKind::Milestone => collector.milestone(time_us, data)?,
             EventKind::Restraint => collector.restraint(time_us, data)?,
             EventKind::Timer => collector.timer(time_us, data),
+            EventKind::ConnectionClosed => collector.connection_closed(time_us, data),
             EventKind::CongestionState => collector.congestion_state(time_us, data),
             EventKind::DatagramsSent => collector.datagrams(data, Direction::Sent),
             EventKind::DatagramsReceived => collector.datagrams(data, Direction::Received),

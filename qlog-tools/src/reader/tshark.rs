@@ -173,7 +173,10 @@ fn frame(frame: &Value) -> Value {
         0x00 => json!({"frame_type": "padding", "length": value("quic.padding_length")}),
         0x01 => json!({"frame_type": "ping"}),
         0x02 | 0x03 => ack(frame),
-        0x04 => json!({"frame_type": "reset_stream", "stream_id": value("quic.rsts.stream_id")}),
+        0x04 => {
+            let code = value("quic.rsts.application_error_code");
+            json!({"frame_type": "reset_stream", "stream_id": value("quic.rsts.stream_id"), "error_code": code})
+        }
         0x05 => {
             let code = value("quic.ss.application_error_code");
             json!({"frame_type": "stop_sending", "stream_id": value("quic.ss.stream_id"), "error_code": code})
@@ -187,7 +190,14 @@ fn frame(frame: &Value) -> Value {
             let maximum = value("quic.msd.maximum_stream_data");
             json!({"frame_type": "max_stream_data", "stream_id": value("quic.msd.stream_id"), "maximum": maximum})
         }
-        0x1c | 0x1d => json!({"frame_type": "connection_close"}),
+        0x1c | 0x1d => {
+            let (space, code) = match kind {
+                0x1c => ("transport", value("quic.cc.error_code")),
+                _ => ("application", value("quic.cc.error_code.app")),
+            };
+            let reason = text(frame, "quic.cc.reason_phrase");
+            json!({"frame_type": "connection_close", "error_space": space, "error_code": code, "reason": reason})
+        }
         0x1e => json!({"frame_type": "handshake_done"}),
         0x30 | 0x31 => json!({"frame_type": "datagram", "length": value("quic.dg.length")}),
         _ => json!({"frame_type": format!("type_{kind}")}),
@@ -281,6 +291,16 @@ mod tests {
         let found = frame(&value[1]["_source"]["layers"]["quic"][0]["quic.frame"]);
         assert_eq!(found["acked_ranges"], json!([[8, 9], [4, 6], [1, 1]]));
         assert_eq!(found["ack_delay"], json!(2.0));
+    }
+
+    #[test]
+    fn ends_of_a_capture_have_their_codes() {
+        let close = json!({"quic.frame_type": "29", "quic.cc.error_code.app": "258", "quic.cc.reason_phrase": "no"});
+        let expected = json!({"frame_type": "connection_close", "error_space": "application", "error_code": 258, "reason": "no"});
+        assert_eq!(frame(&close), expected);
+        let reset = json!({"quic.frame_type": "4", "quic.rsts.stream_id": "8", "quic.rsts.application_error_code": "268"});
+        let expected = json!({"frame_type": "reset_stream", "stream_id": 8, "error_code": 268});
+        assert_eq!(frame(&reset), expected);
     }
 
     #[test]

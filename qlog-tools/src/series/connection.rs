@@ -6,6 +6,7 @@ use std::io;
 use super::{Cell, Series, column};
 use crate::event_list::{EventList, FrameContent, KeptFrame, RowAbout};
 use crate::loss_recovery::{Basis, LossRecovery};
+use crate::packet::Space;
 use crate::packet_curves::{CURVES, curves};
 use crate::restraints::{Evidence, Restraints};
 use crate::trace::{Detail, Trace};
@@ -219,9 +220,11 @@ pub(super) const RECOVERY: Series = Series {
         column("time_ms", "when"),
         column(
             "step",
-            "`lost` (declared lost), `spurious loss` (acknowledged after that), `probe timeout`, `recovery period` (one begins), \
-                    `persistent congestion`, `window cut` (after a loss), `window cut undone`",
+            "`lost` (declared lost), `lost MTU probe` (does not show congestion), `spurious loss` (acknowledged after that), \
+                    `probe timeout`, `recovery period` (one begins), `persistent congestion`, `window cut` (after a loss), \
+                    `window cut undone`",
         ),
+        column("space", "the space of the packet's number: `initial`, `handshake`, `application`"),
         column("number", "the packet that it concerns; for a probe timeout, the probe"),
         column("window_bytes", "for a cut of the congestion window: the window after it"),
         column(
@@ -237,6 +240,7 @@ pub(super) const RECOVERY: Series = Series {
             rows(&[
                 Cell::Time(step.time_us),
                 Cell::Text(step.kind.name()),
+                Cell::maybe(step.space.map(Space::name), Cell::Text),
                 Cell::maybe(step.packet, Cell::Whole),
                 Cell::maybe(step.window_bytes, Cell::Whole),
                 Cell::Text(recovery.basis_of(step.kind).map_or("", Basis::name)),

@@ -3,7 +3,7 @@
 use super::{Cell, Series, column};
 use crate::causes::frame_causes;
 use crate::head_of_line::{Arrivals, HeadOfLine};
-use crate::metrics::completed_share;
+use crate::metrics::finished_share;
 use crate::saturating_cast::to_u64;
 use crate::stream_table::stream_rows;
 use crate::trace::{Detail, SignalKind, Trace};
@@ -119,17 +119,19 @@ pub(super) const BLOCKING: Series = Series {
 
 pub(super) const INDEX: Series = Series {
     name: "index",
-    about: "a moment at which responses were complete: the ByteIndex is the area above this curve",
+    about: "a moment at which responses were complete: the ByteIndex is the area above this curve, without responses that did not finish",
     columns: &[
         column("time_ms", "the moment; the first row is the first request"),
-        column("share", "the share of the bodies' bytes in complete responses, from 0 to 1"),
+        column(
+            "share",
+            "of the bodies' bytes of all responses that finished, the share in complete ones, from 0 to 1",
+        ),
     ],
     detail: Detail::Full,
     lacks: |trace| why_not(trace, "index"),
     write: |trace, _, rows| {
-        let timeline = &trace.timeline;
-        let start_us = timeline.start_us().unwrap_or_default();
-        completed_share(timeline, |_| true).into_iter().try_for_each(|point| {
+        let start_us = trace.timeline.start_us().unwrap_or_default();
+        finished_share(trace).into_iter().try_for_each(|point| {
             let time_us = start_us.saturating_add(to_u64((point.time_ms * 1000.0).round()));
             rows(&[Cell::Time(time_us), Cell::Number(point.share)])
         })

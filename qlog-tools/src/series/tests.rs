@@ -102,6 +102,24 @@ fn what_an_arrival_made_readable_is_in_its_row() {
     );
 }
 
+/// The second response is larger, and half of it is missing.
+#[test]
+fn the_curve_of_the_index_is_of_the_responses_that_finished() {
+    let second = REQUEST.replace(":0,", ":4,").replace("/a,b", "/c");
+    let trace = log(
+        "client",
+        &[
+            REQUEST,
+            &second,
+            r#"{"time":21,"name":"transport:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":2},"frames":[{"frame_type":"stream","stream_id":0,"offset":0,"length":100,"fin":true},{"frame_type":"stream","stream_id":4,"offset":0,"length":900}]}}"#,
+        ],
+    );
+    let finished = crate::metrics::Completions::of_finished(&trace, |_| true).unwrap();
+    assert_eq!((finished.0.byte_index_ms(), finished.1.len()), (20.0, 1));
+    let expected = ["client|client|0.000|1.000|0", "client|client|0.000|21.000|1"];
+    assert_eq!(rows("index", &mut [trace]), expected);
+}
+
 #[test]
 fn the_other_series_have_what_the_log_says() {
     assert_eq!(

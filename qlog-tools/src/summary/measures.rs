@@ -104,11 +104,15 @@ fn acknowledged(sender: &Trace) -> Vec<(u64, u64)> {
 /// Losses, and reactions to them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Recovered {
-    /// Packets declared lost; `None` if the stack does not log that.
+    /// Packets declared lost, of all spaces; `None` if the stack does not log that.
     pub lost: Option<u64>,
     /// Their share of the packets sent; `None` also if those are not logged.
     pub lost_share: Option<f64>,
-    /// The ones that had arrived all the same; `None` if the log does not number lost packets.
+    /// Initial and Handshake packets among them.
+    pub lost_in_handshake: u64,
+    /// Probes of the path's MTU among them, whose loss does not show congestion (RFC 9000, section 14.4).
+    pub lost_mtu_probes: u64,
+    /// The ones that had arrived all the same, by their acknowledgements and by the client's log; `None` if the log does not number lost packets.
     pub spurious: Option<u64>,
     /// Stream bytes that were retransmitted because the first packet with them had not arrived.
     pub sent_again_bytes: u64,
@@ -141,14 +145,17 @@ impl Recovered {
         let mut again = Causes::default();
         let is_servers = sender.vantage == Vantage::Server;
         if is_servers {
-            frame_causes(sender, None).for_each(|it| again.add(it.causes));
+            frame_causes(sender, client).for_each(|it| again.add(it.causes));
         }
+        let early = recovery.of_kind(StepKind::Lost).filter(|it| !it.is_of_application());
         let has_acknowledgements = is_servers && sender.acknowledged().is_some();
         let never_came = client.filter(|_| is_servers).and_then(|it| never_came(sender, it));
         Self {
             lost: recovery.lost,
             lost_share: recovery.lost.filter(|_| sent > 0).map(|it| it as f64 / sent as f64),
-            spurious: recovery.spurious,
+            lost_in_handshake: early.count() as u64,
+            lost_mtu_probes: recovery.count(StepKind::MtuProbeLost),
+            spurious: spurious(recovery, client.filter(|_| is_servers)),
             sent_again_bytes: again.retransmitted_bytes,
             in_vain_bytes: has_acknowledgements.then_some(again.duplicate_bytes),
             probe_timeouts: recovery.count(StepKind::ProbeTimeout),
@@ -166,9 +173,14 @@ impl Recovered {
         }
     }
 
+    /// Packets declared lost whose loss can be a sign of congestion.
+    fn lost_of_congestion(&self) -> Option<u64> {
+        self.lost.map(|it| it.saturating_sub(self.lost_mtu_probes))
+    }
+
     /// Whether most packets that counted as lost had arrived.
     pub(super) fn is_reordering(&self) -> bool {
-        match (self.lost, self.spurious, self.in_vain_bytes) {
+        match (self.lost_of_congestion(), self.spurious, self.in_vain_bytes) {
             (Some(lost), Some(spurious), _) => spurious >= 3 && 2 * spurious >= lost,
             (_, None, Some(in_vain)) => in_vain > 0 && in_vain >= self.sent_again_bytes,
             _ => false,
@@ -186,13 +198,28 @@ impl Recovered {
             return share;
         }
         let all = self.lost_share.unwrap_or_default();
-        match (self.lost, self.spurious) {
-            (Some(lost @ 1..), Some(spurious)) => {
-                all * lost.saturating_sub(spurious) as f64 / lost as f64
+        match (self.lost, self.lost_of_congestion()) {
+            (Some(lost @ 1..), Some(of_congestion)) => {
+                let arrived = self.spurious.unwrap_or_default();
+                all * of_congestion.saturating_sub(arrived) as f64 / lost as f64
             }
             _ => all,
         }
     }
+}
+
+/// The packets declared lost that had arrived. Acknowledgements can be lost, too, so the client's log decides with them.
+fn spurious(recovery: &LossRecovery, client: Option<&Trace>) -> Option<u64> {
+    let Some(client) = client.filter(|it| received_numbers(it).is_some()) else {
+        return recovery.spurious;
+    };
+    let received = client.packets_of(PacketEvent::Received);
+    let received: BTreeSet<_> = received.filter_map(|it| Some((it.space, it.number?))).collect();
+    let numbered = |kind| recovery.of_kind(kind).filter_map(|it| Some((it.space?, it.packet?)));
+    let lost = numbered(StepKind::Lost).chain(numbered(StepKind::MtuProbeLost));
+    let came = lost.filter(|it| received.contains(it));
+    let all: BTreeSet<_> = numbered(StepKind::Spurious).chain(came).collect();
+    (recovery.spurious.is_some() || !all.is_empty()).then_some(all.len() as u64)
 }
 
 /// The sent 1-RTT packets that never arrived, and all, up to the last that did.

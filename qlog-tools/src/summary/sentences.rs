@@ -2,11 +2,14 @@
 
 use super::held::{Cause, Held, Phase};
 use super::measures::{self, PathBasis};
-use super::words::{cuts_text, inferred, ms_text, percent, queue_text, rate_text, subject, times};
-use super::{Sentence, SentenceMoment, Summary, first_of, ms};
+use super::words::{
+    cuts_text, inferred, kinds_of_lost, ms_text, packet_text, percent, queue_text, rate_text,
+    subject, times,
+};
+use super::{Sentence, SentenceMoment, Summary, ms};
 use crate::clock_shift::shift_us;
 use crate::lint::Lint;
-use crate::loss_recovery::{Basis, LossRecovery, StepKind};
+use crate::loss_recovery::{Basis, LossRecovery, RecoveryStep, StepKind};
 use crate::restraints::in_words;
 use crate::short_texts::{counted, shown};
 use crate::trace::{Repair, StreamRole, Trace, Vantage};
@@ -43,6 +46,7 @@ pub(super) fn of(
     let all = [
         Some(teller.cause()),
         teller.changes(),
+        summary.ending.sentence(|it| teller.stream(it)),
         teller.goodput(),
         teller.losses(),
         teller.timeouts(),
@@ -78,6 +82,11 @@ impl Teller<'_> {
 
     fn moment(&self, time_ms: f64) -> SentenceMoment {
         SentenceMoment { is_server: self.is_server(), time_ms, stream: None, packet: None }
+    }
+
+    fn moment_of(&self, step: &RecoveryStep) -> SentenceMoment {
+        let packet = step.packet.filter(|_| step.is_of_application());
+        SentenceMoment { packet, ..self.moment(ms(step.time_us)) }
     }
 
     /// Formats a moment of the sender's log, on the clock of `log`.
@@ -231,8 +240,11 @@ impl Teller<'_> {
             let vain = recovered
                 .in_vain_bytes
                 .map_or_else(String::new, |it| format!(", {it} of them in vain"));
+            let is_part = self.sender.header.part_begins_us.is_some();
+            let lacks =
+                if is_part { "No loss is in this part of a log" } else { "Losses are not logged" };
             let text = format!(
-                "Losses are not logged; {again} stream bytes were sent again{vain}{}.",
+                "{lacks}; {again} stream bytes were sent again{vain}{}.",
                 self.never_came()
             );
             return Some(Sentence { about, text, moment: None });
@@ -252,7 +264,8 @@ impl Teller<'_> {
             ),
         };
         let vain = match (recovered.spurious, recovered.in_vain_bytes) {
-            (Some(0), _) => "none of them had arrived".to_owned(),
+            (Some(0), _) if recovered.never_came.is_some() => "none of them had arrived".to_owned(),
+            (Some(0), _) => "none of them was acknowledged after all".to_owned(),
             (Some(spurious), _) => format!("{spurious} of them had arrived anyway"),
             (None, Some(bytes)) => {
                 format!(
@@ -261,19 +274,22 @@ impl Teller<'_> {
             }
             (None, None) => "which of them had arrived is not logged".to_owned(),
         };
-        let first = first_of(self.recovery, StepKind::Lost);
-        let at = first.map_or_else(String::new, |(time_ms, packet)| {
-            let packet = packet.map_or_else(String::new, |it| format!(" (packet {it})"));
-            format!(", first at {}{packet}", self.at(time_ms))
+        let [first, probe] =
+            [StepKind::Lost, StepKind::MtuProbeLost].map(|it| self.recovery.of_kind(it).next());
+        let first = first.or(probe);
+        let at = first.map_or_else(String::new, |step| {
+            format!(", first at {}{}", self.at(ms(step.time_us)), packet_text(step))
         });
+        let kinds = kinds_of_lost(lost, recovered);
         let more = self.congestion_response();
-        let text = format!("{declared}{at}; {vain}{more}{}.", self.never_came());
-        let moment =
-            first.map(|(time_ms, packet)| SentenceMoment { packet, ..self.moment(time_ms) });
-        Some(Sentence { about, text, moment })
+        let text = format!("{declared}{kinds}{at}; {vain}{more}{}.", self.never_came());
+        Some(Sentence { about, text, moment: first.map(|it| self.moment_of(it)) })
     }
 
     fn losses_of_other_end(&self) -> Option<Sentence> {
+        if self.log.vantage == Vantage::Network {
+            return Some(self.losses_beyond());
+        }
         let text = match (self.summary.recovery.never_came_share, self.log.unread_records()) {
             (None, 0) => return None,
             (None, unread) => format!(
@@ -287,6 +303,17 @@ impl Teller<'_> {
             _ => "This log does not show that a packet of the other end was lost.".to_owned(),
         };
         Some(Sentence { about: "losses", text, moment: None })
+    }
+
+    /// A packet that passes on the way may still be lost.
+    fn losses_beyond(&self) -> Sentence {
+        let streams = self.log.streams.iter();
+        let again = streams.map(|it| it.retransmitted_bytes + it.duplicate_bytes.unwrap_or(0));
+        let again: u64 = again.fold(0, u64::saturating_add);
+        let text = format!(
+            "A log from the network does not show which packets arrived; {again} stream bytes of responses passed again."
+        );
+        Sentence { about: "losses", text, moment: None }
     }
 
     /// The server's packets that never arrived, by both logs, whatever it declared.
@@ -310,7 +337,10 @@ impl Teller<'_> {
             more.push(if is_inferred { format!("{periods}, inferred") } else { periods });
         }
         if recovered.persistent_congestion > 0 {
-            more.push(format!("persistent congestion {}", times(recovered.persistent_congestion)));
+            let often = times(recovered.persistent_congestion);
+            let basis = self.recovery.basis_of(StepKind::PersistentCongestion);
+            let inferred = if basis == Some(Basis::Inferred) { ", inferred" } else { "" };
+            more.push(format!("persistent congestion {often}{inferred}"));
         }
         if recovered.window_cuts > 0 {
             let undone = recovered.cuts_undone;
@@ -335,21 +365,19 @@ impl Teller<'_> {
             // It has none.
             Vantage::Network => return None,
         };
-        let first = first_of(self.recovery, StepKind::ProbeTimeout);
+        let first = self.recovery.of_kind(StepKind::ProbeTimeout).next();
         let expired = match first {
             None => format!("never expired{}", inferred(basis)),
-            Some((time_ms, _)) => format!(
+            Some(step) => format!(
                 "expired {}{}, first at {}{}",
                 times(recovered.probe_timeouts),
                 inferred(basis),
-                self.at(time_ms),
-                if self.is_server() { "" } else { awaited(self.sender, time_ms) }
+                self.at(ms(step.time_us)),
+                if self.is_server() { "" } else { awaited(self.sender, ms(step.time_us)) }
             ),
         };
         let text = format!("{whose} probe timer {expired}{}.", self.timeouts_of_client());
-        let moment =
-            first.map(|(time_ms, packet)| SentenceMoment { packet, ..self.moment(time_ms) });
-        Some(Sentence { about, text, moment })
+        Some(Sentence { about, text, moment: first.map(|it| self.moment_of(it)) })
     }
 
     /// The parts of the logs that were not read as they stand.
@@ -369,9 +397,10 @@ impl Teller<'_> {
         let Some((basis, recovery)) = recovery.and_then(|it| Some((it.timeouts?, it))) else {
             return String::new();
         };
-        let (often, when) = match first_of(&recovery, StepKind::ProbeTimeout) {
+        let first = recovery.of_kind(StepKind::ProbeTimeout).next().map(|it| ms(it.time_us));
+        let (often, when) = match first {
             None => ("never".to_owned(), String::new()),
-            Some((time_ms, _)) => (
+            Some(time_ms) => (
                 times(recovery.count(StepKind::ProbeTimeout)),
                 format!(", first at {}{}", ms_text(time_ms), awaited(self.log, time_ms)),
             ),

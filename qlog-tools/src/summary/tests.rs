@@ -1,3 +1,4 @@
+mod endings;
 mod losses;
 mod unknown;
 
@@ -328,7 +329,7 @@ fn a_cut_that_is_taken_back_is_undone_and_a_long_loss_of_all_is_persistent_conge
     (0..4_u64).for_each(|it| log.packet(it as f64 * 150.0, it * 1200));
     log.ack(500.0, 3, 3);
     (0..3).for_each(|it| log.lost(500.0, it));
-    log.metrics(500.0, 10_000, 0, 20.0);
+    log.metrics(500.0, 2_480, 0, 20.0);
     log.metrics(520.0, 20_000, 0, 20.0);
     let recovery = log.told().recovery;
     assert_eq!((recovery.window_cuts, recovery.cuts_undone), (1, 1));

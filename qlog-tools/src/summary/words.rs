@@ -2,7 +2,8 @@
 
 use super::held::Cause;
 use super::measures::{Recovered, Spread};
-use crate::loss_recovery::Basis;
+use crate::loss_recovery::{Basis, RecoveryStep};
+use crate::packet::Space;
 
 /// The restraint of the sender, as the subject of a sentence.
 pub(super) fn subject(cause: Cause) -> &'static str {
@@ -50,6 +51,30 @@ pub(super) fn times(count: u64) -> String {
         2 => "twice".to_owned(),
         count => format!("{count} times"),
     }
+}
+
+/// The packet of a step in brackets, with its space if that is not the usual one.
+pub(super) fn packet_text(step: &RecoveryStep) -> String {
+    let space = match step.space {
+        Some(Space::Initial) => "Initial packet",
+        Some(Space::Handshake) => "Handshake packet",
+        Some(Space::Application) | None => "packet",
+    };
+    step.packet.map_or_else(String::new, |it| format!(" ({space} {it})"))
+}
+
+/// Which of the packets declared lost say less about the path than others.
+pub(super) fn kinds_of_lost(lost: u64, recovered: &Recovered) -> String {
+    let part = |count: u64, what: &str| {
+        let whole = if count == lost { "all".to_owned() } else { count.to_string() };
+        (count > 0).then(|| format!(", {whole} of them {what}"))
+    };
+    let probes = "probing the path's MTU, which does not show congestion (RFC 9000, section 14.4)";
+    let parts = [
+        part(recovered.lost_in_handshake, "in the handshake"),
+        part(recovered.lost_mtu_probes, probes),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 /// How often losses cut the window for good, and that other cuts were undone.

@@ -107,6 +107,8 @@ pub struct RecoverySample {
     pub latest_rtt_ms: Option<f64>,
     /// The least round-trip time.
     pub min_rtt_ms: Option<f64>,
+    /// How far round trips spread, as the sender reckons.
+    pub rtt_variance_ms: Option<f64>,
 }
 
 /// The longest round trips that a log measured, in milliseconds.

@@ -36,7 +36,8 @@ schedulers::named! {
 
 schedulers::named! {
     /// The side that wrote the log.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum Vantage {
         /// The side that sends requests.
         Client = "client",

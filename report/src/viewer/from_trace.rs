@@ -16,7 +16,7 @@ use qlog_tools::assembly::StreamFrame;
 use qlog_tools::causes::{Causes, Mark};
 use qlog_tools::event_list::EventList;
 use qlog_tools::limits::NAME_CHARACTERS;
-use qlog_tools::metrics::{Completions, Measured, completed_share};
+use qlog_tools::metrics::{Completions, Measured, finished_share};
 use qlog_tools::naming::heading_of_sender;
 use qlog_tools::pairing::{Ends, pairs};
 use qlog_tools::saturating_cast::to_u64;
@@ -395,7 +395,7 @@ fn measured(trace: &Trace) -> Result<Measured, String> {
 /// The completions on the recording's clock, each with the share of complete body bytes.
 fn completed(trace: &Trace, start_us: u64) -> Vec<(u64, f64)> {
     let shift_us = trace.timeline.start_us().unwrap_or_default().saturating_sub(start_us);
-    let completed = completed_share(&trace.timeline, |_| true).into_iter();
+    let completed = finished_share(trace).into_iter();
     completed
         .map(|point| (shift_us.saturating_add(to_u64(point.time_ms * 1000.0)), point.share))
         .collect()

@@ -28,14 +28,23 @@ class Band {
     return this.band.totals.map((total, place) => ({ ...total, place })).filter((it) => it.us > 0);
   }
 
-  height() {
-    return BAND_TOP + BAND_PLOT + 10 + this.lanes().length * LANE_HEIGHT + 26;
+  keys() {
+    return this.band.series.map((it, place) => [it.name, BAND_DASHES[place]]);
+  }
+
+  top(scale) {
+    return BAND_TOP + heightOfMoreKeys(scale, this.keys());
+  }
+
+  height(width, viewport) {
+    const top = this.top(new Scale(viewport, width, this.recording));
+    return top + BAND_PLOT + 10 + this.lanes().length * LANE_HEIGHT + 26;
   }
 
   draw(surface, width, viewport, theme) {
     const scale = new Scale(viewport, width, this.recording);
-    const top = BAND_TOP + BAND_PLOT + 10;
-    drawAxis(surface, scale, BAND_TOP, top + this.lanes().length * LANE_HEIGHT, theme);
+    const top = this.top(scale) + BAND_PLOT + 10;
+    drawAxis(surface, scale, this.top(scale), top + this.lanes().length * LANE_HEIGHT, theme);
     this.drawCurves(surface, scale, theme);
     const shares = this.shares(scale);
     this.lanes().forEach((lane, row) => {
@@ -49,7 +58,8 @@ class Band {
   }
 
   drawCurves(surface, scale, theme) {
-    const bottom = BAND_TOP + BAND_PLOT;
+    const top = this.top(scale);
+    const bottom = top + BAND_PLOT;
     const curves = this.band.series.map((series) => this.strip.points(scale, series));
     const [low, high] = this.range(curves);
     const y = (value) => bottom - ((value - low) / (high - low)) * BAND_PLOT;
@@ -57,13 +67,13 @@ class Band {
       surface.line([scale.left, y(tick), scale.left + scale.width, y(tick)], theme.grid, 1);
       surface.text(scale.left - 8, y(tick) + 4, levelText(tick, "bytes"), theme.muted, "right");
     }
-    surface.clip(scale.left, BAND_TOP - 2, scale.width, BAND_PLOT + 4);
+    surface.clip(scale.left, top - 2, scale.width, BAND_PLOT + 4);
     curves.forEach((points, place) => {
       const line = stepLine(points, y);
       if (line.length) surface.line(line, theme.series[place % 3], 1.5, BAND_DASHES[place]);
     });
     surface.unclip();
-    drawKeys(surface, scale, BAND_TOP - 9, this.band.series.map((it, place) => [it.name, BAND_DASHES[place]]), theme);
+    drawKeys(surface, scale, top - 9, this.keys(), theme);
   }
 
   // The values that are worth seeing: those of what was sent and acknowledged. Windows may be far wider.

@@ -9,7 +9,7 @@ class Curve {
     this.name = "byte-index";
     this.title = "ByteIndex";
     this.about =
-      "Steps: the share of body bytes whose response is complete; the area above them is the ByteIndex. " +
+      "Steps: the share of body bytes whose response is complete, of all responses that finished; the area above them is the ByteIndex. " +
       "Line: the share of bytes that had arrived. " +
       (recording.metrics ? `${recording.metrics}.` : "") +
       (recording.is_server ? " In a server's log these are bytes sent: they arrived later." : "");
@@ -19,14 +19,22 @@ class Curve {
     return this.recording.no_metrics;
   }
 
-  height() {
-    return CURVE_TOP + CURVE_HEIGHT + 24;
+  keys() {
+    return [["complete responses"], [`bytes ${this.recording.is_server ? "sent" : "that were there"}`, [5, 3]]];
+  }
+
+  bottom(scale) {
+    return CURVE_TOP + heightOfMoreKeys(scale, this.keys()) + CURVE_HEIGHT;
+  }
+
+  height(width, viewport) {
+    return this.bottom(new Scale(viewport, width, this.recording)) + 24;
   }
 
   draw(surface, width, viewport, theme) {
-    const { recording } = this;
     const scale = new Scale(viewport, width, this.recording);
-    const [top, bottom] = [CURVE_TOP, CURVE_TOP + CURVE_HEIGHT];
+    const bottom = this.bottom(scale);
+    const top = bottom - CURVE_HEIGHT;
     drawAxis(surface, scale, top, bottom, theme);
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       const y = bottom - share * CURVE_HEIGHT;
@@ -37,8 +45,7 @@ class Curve {
     surface.line(this.arrivals(scale, bottom), theme.series[1], 1.5, [5, 3]);
     surface.line(this.steps(scale, bottom), theme.series[0], 2);
     surface.unclip();
-    const there = `bytes ${recording.is_server ? "sent" : "that were there"}`;
-    drawKeys(surface, scale, 13, [["complete responses"], [there, [5, 3]]], theme);
+    drawKeys(surface, scale, top - 13, this.keys(), theme);
   }
 
   arrivals(scale, bottom) {

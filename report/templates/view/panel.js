@@ -79,7 +79,7 @@ class Panel {
   draw() {
     if (!this.canvas || !this.isVisible) return;
     const width = this.width();
-    const height = this.figure.height();
+    const height = this.figure.height(width, this.viewport);
     const { zoom } = this;
     // A pointer's place on a transformed canvas is in its own pixels.
     const larger = zoom === 1 ? "" : `;transform:scale(${zoom});transform-origin:0 0;margin-bottom:${height * (zoom - 1)}px`;

@@ -39,7 +39,7 @@ function themeOnPaper() {
 // The figure in the view's range, cut into pieces of whole rows.
 function piecesOf(panel) {
   const { figure } = panel;
-  if (!figure.scrolls) return [printed(panel, figure.height(), 0)];
+  if (!figure.scrolls) return [printed(panel, figure.height(PRINT_WIDTH, panel.viewport), 0)];
   const rows = Math.floor(PRINT_HEIGHT / ROW_HEIGHT) * ROW_HEIGHT;
   const all = figure.fullHeight() - 26;
   const pieces = [];

@@ -3,7 +3,7 @@
 function svgOf(panel) {
   const width = panel.width();
   const { figure, recording } = panel;
-  const height = savedHeight(figure);
+  const height = savedHeight(panel);
   const surface = new SvgSurface(width, height, `${figure.title}: ${recording.name}`, currentTheme().paper);
   panel.drawOn(surface, width, height, 0);
   return surface.toString();
@@ -12,8 +12,9 @@ function svgOf(panel) {
 // What is scrolled on the page is saved whole, up to some 300 rows.
 const SAVED_HEIGHT_MOST = 6000;
 
-function savedHeight(figure) {
-  return figure.scrolls ? Math.min(figure.fullHeight(), SAVED_HEIGHT_MOST) : figure.height();
+function savedHeight(panel) {
+  const { figure } = panel;
+  return figure.scrolls ? Math.min(figure.fullHeight(), SAVED_HEIGHT_MOST) : figure.height(panel.width(), panel.viewport);
 }
 
 function saveSvg(panel) {
@@ -23,7 +24,7 @@ function saveSvg(panel) {
 // Twice the size on the screen, for print.
 function savePng(panel) {
   const canvas = document.createElement("canvas");
-  const [width, height] = [panel.width(), savedHeight(panel.figure)];
+  const [width, height] = [panel.width(), savedHeight(panel)];
   const surface = new CanvasSurface(canvas, width, height, 2);
   surface.rect(0, 0, width, height, currentTheme().paper);
   panel.drawOn(surface, width, height, 0);

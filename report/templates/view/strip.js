@@ -45,34 +45,47 @@ class Strip {
     return this.recording.count ? [...panels, { unit: "bytes/s", series: [] }] : panels;
   }
 
-  height() {
-    return this.panels().length * (PANEL_HEIGHT + PANEL_GAP) + 26;
+  // The panels with what their lines mean, and where each begins.
+  placed(scale) {
+    let top = 0;
+    return this.panels().map((panel) => {
+      const keys = panel.series.length ? panel.series.map((it, place) => [it.name, DASHES[place % 3]]) : this.goodputKeys(scale);
+      top += PANEL_GAP + heightOfMoreKeys(scale, keys);
+      const placed = { ...panel, keys, top };
+      top += PANEL_HEIGHT;
+      return placed;
+    });
+  }
+
+  bottom(panels) {
+    return panels.length ? panels[panels.length - 1].top + PANEL_HEIGHT : 0;
+  }
+
+  height(width, viewport) {
+    return this.bottom(this.placed(new Scale(viewport, width, this.recording))) + 26;
   }
 
   draw(surface, width, viewport, theme) {
     const scale = new Scale(viewport, width, this.recording);
-    const panels = this.panels();
-    const bottom = panels.length * (PANEL_HEIGHT + PANEL_GAP);
-    drawAxis(surface, scale, 10, bottom, theme);
+    const panels = this.placed(scale);
+    drawAxis(surface, scale, 10, this.bottom(panels), theme);
     const losses = this.losses();
     const words = !losses ? "lost packets: none logged" : losses.name === "packet lost" ? "lost packets" : "bytes sent again";
-    surface.text(scale.left - 8, 12, words, theme.muted, "right");
+    surface.text(Math.max(scale.left - 8, 8 + textWidth(words)), 12, words, theme.muted, "right");
     this.nameOwners(surface, panels, theme);
-    panels.forEach((panel, place) => {
-      const top = PANEL_GAP + place * (PANEL_HEIGHT + PANEL_GAP);
+    for (const panel of panels) {
       const measured = viewport.measuredWith(this.recording).map((it) => new Strip(it));
       const most = Math.max(1, ...measured.map((it) => it.highest(scale, panel.unit))) * 1.05;
-      if (panel.series.length) this.drawSeries(surface, scale, panel, top, theme, most);
-      else this.drawGoodput(surface, scale, top, theme, most);
-    });
+      if (panel.series.length) this.drawSeries(surface, scale, panel, theme, most);
+      else this.drawGoodput(surface, scale, panel, theme, most);
+    }
     this.drawLosses(surface, scale, theme);
   }
 
   // Whose values they are, beside each panel.
   nameOwners(surface, panels, theme) {
     const { series_of, shown_of } = this.recording;
-    panels.forEach(({ unit }, place) => {
-      const top = PANEL_GAP + place * (PANEL_HEIGHT + PANEL_GAP);
+    panels.forEach(({ unit, top }) => {
       const owner = unit === "bytes/s" ? shown_of : series_of;
       surface.text(8, top + PANEL_HEIGHT / 2, owner, theme.ink, "start", 84);
     });
@@ -85,10 +98,10 @@ class Strip {
     return series.flatMap((it) => this.points(scale, it)).reduce((most, [, , high]) => Math.max(most, high), 0);
   }
 
-  drawSeries(surface, scale, panel, top, theme, most) {
-    const lines = panel.series.map((series) => this.points(scale, series));
+  drawSeries(surface, scale, { series, unit, keys, top }, theme, most) {
+    const lines = series.map((it) => this.points(scale, it));
     const bottom = top + PANEL_HEIGHT;
-    drawLeftAxis(surface, scale, top, bottom, most, panel.unit, theme);
+    drawLeftAxis(surface, scale, top, bottom, most, unit, theme);
     surface.clip(scale.left, top - 2, scale.width, PANEL_HEIGHT + 4);
     lines.forEach((points, place) => {
       const y = (value) => bottom - (value / most) * PANEL_HEIGHT;
@@ -96,7 +109,7 @@ class Strip {
       if (line.length) surface.line(line, theme.series[place % 3], 1.5, DASHES[place % 3]);
     });
     surface.unclip();
-    drawKeys(surface, scale, top - 3, panel.series.map((it, place) => [it.name, DASHES[place % 3]]), theme);
+    drawKeys(surface, scale, top - 3, keys, theme);
   }
 
   // The lowest, the highest and the last value of each pixel column; a value holds until the next.
@@ -131,21 +144,26 @@ class Strip {
     return firstOfStream(position, scale.to, 0, series.count) - firstOfStream(position, scale.from, 0, series.count);
   }
 
-  drawGoodput(surface, scale, top, theme, most) {
+  goodputKeys(scale) {
+    const [first] = this.rates(scale);
+    const over = scale.axis === "time" && first ? `, over ${levelText((first[2] - first[0]) / scale.perUnit, "us")}` : "";
+    const own = [`${this.goodputName()}${over}`, undefined];
+    return this.recording.sent.count ? [own, ["sent by the server", DASHES[1]]] : [own];
+  }
+
+  drawGoodput(surface, scale, { keys, top }, theme, most) {
     const bottom = top + PANEL_HEIGHT;
     const rates = this.rates(scale);
     drawLeftAxis(surface, scale, top, bottom, most, "bytes/s", theme);
-    const over = scale.axis === "time" && rates.length ? `, over ${levelText((rates[0][2] - rates[0][0]) / scale.perUnit, "us")}` : "";
-    const lines = [[`${this.goodputName()}${over}`, 1, undefined]];
-    if (this.recording.sent.count) lines.push(["sent by the server", 3, DASHES[1]]);
-    lines.forEach(([, column, dash], place) => {
+    keys.forEach(([, dash], place) => {
+      const column = place ? 3 : 1;
       const line = rates.flatMap((it) => {
         const y = bottom - (it[column] / most) * PANEL_HEIGHT;
         return [it[0], y, it[2], y];
       });
       if (line.length) surface.line(line, theme.series[place], 1.5, dash);
     });
-    drawKeys(surface, scale, top - 3, lines.map(([name, , dash]) => [name, dash]), theme);
+    drawKeys(surface, scale, top - 3, keys, theme);
   }
 
   goodputName() {

@@ -175,29 +175,49 @@ function drawAxis(surface, scale, top, bottom, theme) {
   }
 }
 
-// What lines mean, in a row above them: names with their dashes, shorter where there is little room.
-function drawKeys(surface, scale, baseline, keys, theme) {
-  const widths = keys.map(([name]) => textWidth(name));
-  const limit = widthForEach(widths, scale.width - 4 - 46 * keys.length);
-  let x = scale.left + 4;
-  keys.forEach(([name, dash], place) => {
-    const width = Math.max(12, Math.min(widths[place], limit));
-    surface.line([x, baseline - 4, x + 22, baseline - 4], theme.series[place % 3], 2, dash);
-    surface.text(x + 27, baseline, fitted(name, width), theme.ink);
-    x += 46 + width;
+const KEY_LINE = 15;
+// A line's dash, and the gaps beside its name.
+const KEY_BESIDE = 46;
+
+// What lines mean, in a row above them; where that has no room for whole names, in several rows over the width of the figure.
+function keyRows(scale, keys) {
+  const widths = keys.map(([name]) => KEY_BESIDE + textWidth(name));
+  const all = widths.reduce((sum, width) => sum + width, 0);
+  if (all <= scale.width - 4) return { left: scale.left + 4, rows: [keys.map((it, place) => place)] };
+  const left = 8;
+  const rows = [];
+  let room = 0;
+  widths.forEach((width, place) => {
+    // Nothing follows the last name.
+    if (width - 19 > room) {
+      rows.push([]);
+      room = scale.left + scale.width + RIGHT - left;
+    }
+    rows[rows.length - 1].push(place);
+    room -= width;
   });
+  return { left, rows };
 }
 
-// As wide each may be at most, so that all fit into the room: the long ones are cut first.
-function widthForEach(widths, room) {
-  const rising = [...widths].sort((one, other) => one - other);
-  let left = room;
-  for (const [place, width] of rising.entries()) {
-    const share = left / (rising.length - place);
-    if (width > share) return share;
-    left -= width;
-  }
-  return Infinity;
+// What the keys need above their first row.
+function heightOfMoreKeys(scale, keys) {
+  return (keyRows(scale, keys).rows.length - 1) * KEY_LINE;
+}
+
+// Names with their dashes; the last row is on the baseline.
+function drawKeys(surface, scale, baseline, keys, theme) {
+  const { left, rows } = keyRows(scale, keys);
+  const most = scale.left + scale.width + RIGHT - left - 27;
+  rows.forEach((row, place) => {
+    const y = baseline - (rows.length - 1 - place) * KEY_LINE;
+    let x = left;
+    for (const key of row) {
+      const [name, dash] = keys[key];
+      surface.line([x, y - 4, x + 22, y - 4], theme.series[key % 3], 2, dash);
+      surface.text(x + 27, y, fitted(name, most), theme.ink);
+      x += KEY_BESIDE + textWidth(name);
+    }
+  });
 }
 
 // A scale at the left edge from 0 to `most`.

@@ -146,7 +146,7 @@ fn document(ends: &Ends<'_>, summary: &Summary) -> Value {
 }
 
 /// The columns of `--csv`, and the place of their values in a connection's JSON.
-const COLUMNS: [(&str, &str); 20] = [
+const COLUMNS: [(&str, &str); 22] = [
     ("log", "/file"),
     ("server_log", "/server_file"),
     ("stack", "/stack"),
@@ -167,6 +167,8 @@ const COLUMNS: [(&str, &str); 20] = [
     ("restraint_share", "/held/share"),
     ("probe_timeouts", "/probe_timeouts"),
     ("longest_wait_ms", "/longest_wait/wait_ms"),
+    ("closed_by", "/ending/close/by"),
+    ("close_error", "/ending/close/error/name"),
 ];
 
 fn print_csv(connections: &[Ends<'_>]) -> Result<(), Failure> {

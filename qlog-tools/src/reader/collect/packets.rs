@@ -9,6 +9,9 @@ use crate::reader::paths::Paths;
 use crate::reader::quic::{Direction, Frame, Packet};
 use crate::trace::Detail;
 
+/// The place of lost packets, behind both directions.
+const LOST: usize = 2;
+
 impl Collector {
     /// Returns whether it is new, not a duplicate of the preceding packet event.
     pub(in crate::reader) fn packet(
@@ -28,12 +31,9 @@ impl Collector {
         let packet = self.of_first_path(packet, event, |paths, path, number| {
             paths.numbers_its_own(path, direction, number)
         });
-        let key = packet.number().map(|number| (time_us, packet.space(), number));
-        let last = &mut self.last_packets[direction as usize];
-        if key.is_some() && *last == key {
+        if !self.is_new(time_us, &packet, direction as usize) {
             return Ok(false);
         }
-        *last = key;
         self.first_packets(&packet, direction);
         match direction {
             Direction::Received => self.trace.counts.packets_received += 1,
@@ -55,6 +55,9 @@ impl Collector {
         {
             self.acknowledged.sent(packet.space(), number);
         }
+        if direction == Direction::Received && packet.is("stateless_reset") {
+            self.stateless_reset(time_us);
+        }
         self.handshake(time_us, &packet, direction);
         if self.detail >= Detail::Full {
             self.fill(time_us, &packet, direction);
@@ -69,6 +72,9 @@ impl Collector {
     /// The frames of a packet, whose last record is at `place`.
     fn frames(&mut self, time_us: u64, packet: &Packet<'_>, place: u32, direction: Direction) {
         for frame in packet.frames() {
+            if self.detail >= Detail::Full {
+                self.ends(time_us, frame, direction);
+            }
             if let Some(stream) = frame.stream() {
                 self.trace.counts.frames_without_length += u64::from(frame.lacks_length());
                 self.frame(time_us, stream, packet.number(), place, direction);
@@ -111,18 +117,30 @@ impl Collector {
         packet.without_number()
     }
 
+    /// Whether this is not the last packet of its kind again.
+    fn is_new(&mut self, time_us: u64, packet: &Packet<'_>, kind: usize) -> bool {
+        let key = packet.number().map(|number| (time_us, packet.space(), number));
+        let is_new = key.is_none() || self.last_packets[kind] != key;
+        self.last_packets[kind] = key;
+        is_new
+    }
+
+    /// Returns the same.
     pub(in crate::reader) fn packet_lost(
         &mut self,
         time_us: u64,
         event: &Event<'_>,
-    ) -> serde_json::Result<()> {
+    ) -> serde_json::Result<bool> {
         let packet: Packet<'_> = body(event.data)?;
         let packet =
             self.of_first_path(packet, event, |paths, path, _| paths.has_own_numbers(path));
+        if !self.is_new(time_us, &packet, LOST) {
+            return Ok(false);
+        }
         let lost = &mut self.trace.counts.packets_lost;
         *lost = lost.saturating_add(packet.lost_packets.map_or(1, |it| it.0));
         self.packet_record(time_us, &packet, PacketEvent::Lost);
-        Ok(())
+        Ok(true)
     }
 
     fn packet_record(&mut self, time_us: u64, packet: &Packet<'_>, event: PacketEvent) {
@@ -133,9 +151,29 @@ impl Collector {
             let (space, number, bytes) = (packet.space(), packet.number(), packet.bytes());
             let is_ack_eliciting =
                 event == PacketEvent::Sent && packet.frames().iter().any(Frame::is_ack_eliciting);
-            let record = PacketRecord { time_us, event, space, number, bytes, is_ack_eliciting };
+            let is_mtu_probe = packet.is_mtu_probe()
+                || event == PacketEvent::Sent && self.is_mtu_probe(space, packet);
+            let record = PacketRecord {
+                time_us,
+                event,
+                space,
+                number,
+                bytes,
+                is_ack_eliciting,
+                is_mtu_probe,
+            };
             self.trace.packets.get_or_insert_default().all.push(record);
         }
+    }
+
+    /// Whether a packet of ours can only be a probe of the path's MTU. Others tell how large packets are without one.
+    fn is_mtu_probe(&mut self, space: Space, packet: &Packet<'_>) -> bool {
+        let (frames, bytes) = (packet.frames(), packet.bytes());
+        if frames.iter().any(|it| !it.is("ping") && !it.is("padding")) {
+            self.largest_sent_bytes = bytes.max(self.largest_sent_bytes);
+            return false;
+        }
+        space == Space::Application && !frames.is_empty() && bytes > self.largest_sent_bytes
     }
 
     pub(super) fn last_record(&self) -> u32 {

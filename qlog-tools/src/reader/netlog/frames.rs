@@ -28,6 +28,9 @@ pub(super) fn frame(kind: &str, mut params: Map<String, Value>) -> Value {
         ("stream_count", "maximum"),
         ("ietf_error_code", "error_code"),
         ("quic_error", "error_code"),
+        ("quic_wire_error", "error_code"),
+        ("close_type", "error_space"),
+        ("details", "reason"),
     ] {
         if let Some(value) = params.remove(from) {
             params.insert(to.to_owned(), value);

@@ -149,6 +149,10 @@ fn all_that_a_session_says_is_read_or_counted() {
         })
         .collect();
     assert_eq!(sizes, [996, 1232, 50]);
+    let closed = trace.closings.event.as_ref().expect("it was closed");
+    assert_eq!((closed.how, closed.is_own), (crate::closing::How::IdleTimeout, Some(false)));
+    let given_up = &trace.closings.streams[&8];
+    assert_eq!((given_up.is_own, given_up.error.code), (true, Some(268)));
     assert_eq!(trace.flow_control.unwrap().connection, [(0, 786_432)]);
     let names = &trace.counts.by_name;
     assert_eq!((names["quic:connection_closed"], names["netlog:quic_session_key_update"]), (1, 1));

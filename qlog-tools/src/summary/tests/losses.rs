@@ -160,3 +160,185 @@ fn a_packet_that_is_given_up_without_an_acknowledgement_shows_a_probe_timeout() 
     let of_client = "; the client's once (inferred from packets: not logged), first at 339.3 ms, before the first response began.";
     assert!(sentences.iter().any(|it| it.text.ends_with(of_client)), "{sentences:?}");
 }
+
+/// The sentence about this.
+fn about(summary: Summary, what: &str) -> String {
+    summary.sentences.into_iter().find(|it| it.about == what).unwrap().text
+}
+
+#[test]
+fn a_lost_packet_of_the_handshake_is_called_one_and_marks_no_packet_of_data() {
+    let mut log = Log::server();
+    let packet = |number: u64| {
+        format!(
+            r#"{{"header":{{"packet_type":"handshake","packet_number":{number}}},"frames":[{{"frame_type":"crypto"}}]}}"#
+        )
+    };
+    log.event(5.0, "transport:packet_sent", &packet(1));
+    log.event(30.0, "recovery:packet_lost", &packet(1));
+    (0..3).for_each(|it| log.packet(31.0, 1200 * it));
+    log.ack(60.0, 1, 2);
+    log.lost(60.0, 0);
+    let summary = log.told();
+    assert_eq!((summary.recovery.lost, summary.recovery.lost_in_handshake), (Some(2), 1));
+    let losses = summary.sentences.iter().find(|it| it.about == "losses").unwrap();
+    let expected = "2 of 4 packets were declared lost (50.0 %), 1 of them in the handshake, first at 30.0 ms (Handshake packet 1)";
+    assert!(losses.text.starts_with(expected), "{}", losses.text);
+    assert_eq!(losses.moment.unwrap().packet, None);
+}
+
+/// PING and PADDING in more bytes than any packet before; or the log says so.
+#[test]
+fn a_lost_probe_of_the_paths_mtu_does_not_show_congestion() {
+    let ping = r#"{"frame_type":"ping"},{"frame_type":"padding"}"#;
+    let told = |bytes: u32, said: &str| {
+        let mut log = Log::server();
+        log.metrics(0.0, 20_000, 0, 20.0);
+        log.packet(0.0, 0);
+        let probe = format!(
+            r#"{{"header":{{"packet_type":"1RTT","packet_number":1}},"raw":{{"length":{bytes}}},"frames":[{ping}]{said}}}"#
+        );
+        log.event(1.0, "transport:packet_sent", &probe);
+        log.next = 2;
+        log.packet(2.0, 1200);
+        log.ack(30.0, 2, 2);
+        log.lost(31.0, 1);
+        // For other reasons.
+        log.metrics(32.0, 15_000, 0, 20.0);
+        let summary = log.told();
+        let recovered = summary.recovery;
+        let figures =
+            (recovered.lost_mtu_probes, recovered.recovery_periods, recovered.window_cuts);
+        (figures, about(summary, "losses"))
+    };
+    let (figures, text) = told(1400, "");
+    assert_eq!(figures, (1, 0, 0));
+    let expected = "1 of 3 packets were declared lost (33.3 %), all of them probing the path's MTU, which does not show \
+                    congestion (RFC 9000, section 14.4), first at 31.0 ms (packet 1)";
+    assert!(text.starts_with(expected), "{text}");
+    assert_eq!(told(1240, r#","is_mtu_probe_packet":true"#).0, (1, 0, 0));
+    assert_eq!(told(1240, "").0, (0, 1, 1), "as large as others");
+}
+
+#[test]
+fn a_packet_that_the_clients_log_has_had_arrived_whatever_was_acknowledged() {
+    let mut server = Log::of("server");
+    server.came(0.0, r#"{"frame_type":"ping"}"#);
+    server.event(0.0, "http:frame_parsed", REQUEST);
+    (0..4).for_each(|it| server.packet(0.0, 1200 * it));
+    server.ack(50.0, 1, 3);
+    server.lost(50.0, 0);
+    server.packet(50.0, 0);
+    let alone = server.told();
+    assert_eq!((alone.recovery.spurious, alone.recovery.in_vain_bytes), (Some(0), Some(0)));
+    assert!(about(alone, "losses").contains("; none of them was acknowledged after all"));
+    let mut client = Log::of("client");
+    client.event(0.0, "http:frame_created", REQUEST);
+    (0..4).for_each(|it| client.data(20.0, "packet_received", it, 1200 * it));
+    client.data(70.0, "packet_received", 4, 0);
+    let mut logs = [client.trace(), server.trace()];
+    let both = Summary::of(&Ends { log: &logs[0], server: Some(&logs[1]) }, None);
+    let recovered = both.recovery;
+    assert_eq!(
+        (recovered.spurious, recovered.in_vain_bytes, recovered.sent_again_bytes),
+        (Some(1), Some(1200), 0)
+    );
+    assert!(about(both, "losses").contains("; 1 of them had arrived anyway"));
+    // The table of streams agrees, at both ends.
+    crate::causes::settle(&mut logs);
+    let told = logs.map(|it| (it.streams[0].retransmitted_bytes, it.streams[0].duplicate_bytes));
+    assert_eq!(told, [(0, Some(1200)); 2]);
+}
+
+/// A server's handshake: round trips of 40 ms, and a packet that goes again after a silence of more than a timeout.
+#[test]
+fn a_packet_of_the_handshake_that_goes_again_after_a_silence_shows_a_probe_timeout() {
+    let told = |metrics: bool, again_ms: f64| {
+        let mut log = Log::of("server");
+        let mut packet = |time_ms: f64, event: &str, kind: &str, number: u64, frame: &str| {
+            let data = format!(
+                r#"{{"header":{{"packet_type":"{kind}","packet_number":{number}}},"frames":[{frame}]}}"#
+            );
+            log.event(time_ms, &format!("transport:{event}"), &data);
+            if metrics && event == "packet_received" {
+                let sample = r#"{"smoothed_rtt":40,"latest_rtt":40,"rtt_variance":15}"#;
+                log.event(time_ms, "recovery:metrics_updated", sample);
+            }
+        };
+        let (crypto, ack) =
+            (r#"{"frame_type":"crypto"}"#, r#"{"frame_type":"ack","acked_ranges":[[0,0]]}"#);
+        packet(0.0, "packet_received", "initial", 0, crypto);
+        packet(2.0, "packet_sent", "initial", 0, crypto);
+        packet(2.0, "packet_sent", "handshake", 0, crypto);
+        packet(2.0, "packet_sent", "handshake", 1, crypto);
+        packet(42.0, "packet_received", "initial", 1, ack);
+        packet(42.0, "packet_received", "handshake", 0, ack);
+        packet(again_ms, "packet_sent", "handshake", 2, crypto);
+        about(log.told(), "probe_timeouts")
+    };
+    let expired = "The server's probe timer expired once (inferred from packets: not logged), first at 120.0 ms.";
+    assert_eq!(told(true, 120.0), expired);
+    assert_eq!(told(false, 120.0), expired, "packets alone tell the round trip");
+    let never = "The server's probe timer never expired (inferred from packets: not logged).";
+    assert_eq!(told(true, 60.0), never);
+}
+
+/// As in netlogs, whose times of arrivals are whole milliseconds.
+#[test]
+fn a_packet_that_was_acknowledged_before_it_is_logged_as_sent_waits_for_nothing() {
+    let mut log = Log::of("client");
+    log.event(0.0, "http:frame_created", REQUEST);
+    log.packet(0.0, 0);
+    log.ack(1.0, 0, 0);
+    log.ack(1.05, 1, 1);
+    log.packet(1.1, 1200);
+    // A new request after a pause.
+    log.packet(400.0, 2400);
+    let never = "The client's own probe timer never expired (inferred from packets: not logged).";
+    assert_eq!(about(log.told(), "probe_timeouts"), never);
+}
+
+#[test]
+fn the_window_decides_whether_congestion_was_persistent() {
+    let told = |window: u64| {
+        let mut log = Log::server();
+        log.metrics(0.0, 20_000, 0, 20.0);
+        (0..4_u64).for_each(|it| log.packet(it as f64 * 150.0, it * 1200));
+        log.ack(500.0, 3, 3);
+        (0..3).for_each(|it| log.lost(500.0, it));
+        log.metrics(500.0, window, 0, 20.0);
+        let summary = log.told();
+        (summary.recovery.persistent_congestion, about(summary, "losses"))
+    };
+    let (times, text) = told(2480);
+    assert!(times == 1 && text.contains("persistent congestion once, inferred"), "{text}");
+    assert_eq!(told(14_000).0, 0, "a window that is not the least");
+}
+
+#[test]
+fn a_cut_that_metrics_show_later_is_one() {
+    let mut log = Log::server();
+    log.metrics(0.0, 20_000, 0, 20.0);
+    (0..5).for_each(|it| log.packet(0.0, 1200 * it));
+    log.ack(40.0, 1, 4);
+    log.lost(40.0, 0);
+    log.metrics(75.0, 14_000, 0, 20.0);
+    // Nothing was lost since.
+    log.metrics(110.0, 9000, 0, 20.0);
+    assert_eq!(log.told().recovery.window_cuts, 1);
+}
+
+#[test]
+fn a_loss_that_is_logged_twice_in_a_row_is_one() {
+    let mut log = Log::server();
+    (0..4).for_each(|it| log.packet(0.0, 1200 * it));
+    log.ack(40.0, 2, 3);
+    (0..2).for_each(|_| log.lost(40.0, 0));
+    log.lost(40.0, 1);
+    let counted = r#"{"cf_lost_packets":{"total":2,"delta":2}}"#;
+    (0..2).for_each(|_| log.event(41.0, "recovery:metrics_updated", counted));
+    assert_eq!(log.told().recovery.lost, Some(2));
+    let by_metrics = log.text.replace("recovery:packet_lost", "x:y");
+    let log = Log { text: by_metrics, next: 0 };
+    assert_eq!(log.told().recovery.lost, Some(2));
+}
