@@ -10,7 +10,8 @@ mod pages;
 mod pairs;
 pub mod published;
 pub(crate) mod summary;
-mod verdict;
+pub(crate) mod unfinished;
+pub(crate) mod verdict;
 mod width;
 
 pub use alike::same_loads;

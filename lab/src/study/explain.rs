@@ -156,6 +156,7 @@ pub fn explain(plan: &Plan, runs: &[RunRecord]) -> Result<Explanation, String> {
         ));
     }
     let mut explanation = explain_cases(&cases);
+    explanation.answers.splice(0..0, words::of_which_loads(plan, runs, &cases));
     explanation.metric = plan.metric.name;
     explanation.conditions = words::conditions(&explanation, plan);
     Ok(explanation)

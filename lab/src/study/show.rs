@@ -7,6 +7,7 @@ mod pairs;
 pub(crate) mod report;
 mod rows;
 
+pub(crate) use answer::of_shard;
 pub use film::film;
 pub use pairs::pair_matrices;
 pub use report::conditions;

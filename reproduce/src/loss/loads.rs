@@ -120,7 +120,7 @@ fn outcomes(loads: &[Loaded]) -> Vec<Outcome> {
         let own = loads.iter().filter(|it| it.record.scheme == index.scheme);
         let rr_better = BySet::each(|set| {
             let own = pages.iter().filter(|it| it.scheme == index.scheme);
-            Some(own.filter(|it| it.speedup.get(set).is_some_and(|it| it < 1.0)).count())
+            Some(own.filter(|it| it.hodges_lehmann.get(set).is_some_and(|it| it < 1.0)).count())
         });
         outcomes.push(Outcome {
             speedup: index.mean_speedup,
