@@ -450,8 +450,11 @@ impl<'a> Comparisons<'a> {
     /// Which schemes look alike in too few pairs to say so.
     fn too_few_to_be_equal(&self) -> Option<String> {
         let rows = self.study.comparisons.iter();
-        let rows = rows
-            .filter(|it| it.verdict(self.set) == Verdict::Open && it.is_equal_in_too_few(self.set));
+        let rows = rows.filter(|it| {
+            !self.study.twins.contains_key(&it.scheme)
+                && it.verdict(self.set) == Verdict::Open
+                && it.is_equal_in_too_few(self.set)
+        });
         let names: BTreeSet<&String> = rows.clone().map(|it| &it.scheme).collect();
         let unit = rows.map(|it| it.pairs_of.name()).next()?;
         let (baseline, names) =

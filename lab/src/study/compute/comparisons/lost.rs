@@ -48,6 +48,9 @@ pub(super) fn worst_p<'a>(
     (set, pairs_of, has_chance): (Set, Unit, bool),
     of: &Pages<'a>,
 ) -> Option<f64> {
+    if lost.is_empty() {
+        return None;
+    }
     let sites: BTreeSet<&str> = lost.iter().map(|it| (of.site_of)(it.0)).collect();
     let (speedups, count) = match pairs_of {
         Unit::Sites => {
@@ -57,9 +60,9 @@ pub(super) fn worst_p<'a>(
         Unit::Loads => (speedups.clone(), lost.len()),
     };
     let clusters = log_ratios(&speedups, set, pairs_of, has_chance, of);
-    let worst = if is_better { -WORST } else { WORST };
-    let kept = clusters.iter().filter_map(|it| weighted_mean(it));
-    let ranks = SignedRanks::of(&kept.chain(std::iter::repeat_n(worst, count)).collect::<Vec<_>>());
+    let mut pairs: Vec<f64> = clusters.iter().filter_map(|it| weighted_mean(it)).collect();
+    pairs.resize(pairs.len() + count, if is_better { -WORST } else { WORST });
+    let ranks = SignedRanks::of(&pairs);
     let stays = ranks.rank_biserial().is_some_and(|it| it != 0.0 && (it > 0.0) == is_better);
-    (count > 0).then(|| ranks.p().filter(|_| stays).map_or(1.0, |it| it.0))
+    Some(ranks.p().filter(|_| stays).map_or(1.0, |it| it.0))
 }
