@@ -114,7 +114,7 @@ fn outcomes(loads: &[Loaded]) -> Vec<Outcome> {
     let runs: Vec<RunRecord> = loads.iter().map(|it| it.record.clone()).collect();
     let times = metrics::find("critical_ms").map(|it| summarise(&runs, it, |page| page));
     let indices = summarise(&runs, metrics::byte_index(), |page| page);
-    let pages = summarise_pages(&runs, metrics::byte_index(), BASELINE, true);
+    let pages = summarise_pages(&runs, metrics::byte_index(), BASELINE, |_| true);
     let mut outcomes = Vec::new();
     for (index, time) in indices.into_iter().zip(times.unwrap_or_default()) {
         let own = loads.iter().filter(|it| it.record.scheme == index.scheme);

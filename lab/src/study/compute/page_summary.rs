@@ -62,18 +62,21 @@ impl Ratio {
 }
 
 /// One row for each page, scheme and setting, in the order of first appearance; speedups are by `metric` over
-/// `baseline`.
+/// `baseline`. `has_chance`: whether seeds have an effect in a setting.
 pub fn summarise_pages(
     runs: &[RunRecord],
     metric: &'static Metric,
     baseline: &str,
-    chance: bool,
+    has_chance: impl Fn(&Setting) -> bool + Sync,
 ) -> Vec<PageRow> {
     let baselines = Paired::of(runs, baseline, metric);
     let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, group);
-    let rows = groups.par_iter();
-    rows.map(|it| row(it, it[0].setting.told(&varied), &baselines, chance)).collect()
+    let rows = groups.par_iter().map(|group| {
+        let setting = &group[0].setting;
+        row(group, setting.told(&varied), &baselines, has_chance(setting))
+    });
+    rows.collect()
 }
 
 fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>, chance: bool) -> PageRow {
@@ -124,7 +127,7 @@ mod tests {
         let pairs = (0..9).map(|seed| [load("rr", seed, 100.0), load("srpt", seed, time_ms(seed))]);
         let runs: Vec<RunRecord> = pairs.flatten().collect();
         let metric = qlog_tools::metrics::byte_index();
-        let row = summarise_pages(&runs, metric, "rr", true).remove(1);
+        let row = summarise_pages(&runs, metric, "rr", |_| true).remove(1);
         let whole =
             crate::study::compare(&runs, metric, "rr", &crate::study::Pages::new(|it| it, |_| 1.0));
         let near = |one: Option<f64>, other: Option<f64>| {
