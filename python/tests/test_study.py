@@ -207,6 +207,14 @@ def test_loads_that_do_not_finish_are_rows_and_a_warning(program: str, tmp_path:
     assert study.summary.unfinished.tolist() == [1, 1]
 
 
+def test_a_study_that_is_read_warns_of_loads_that_did_not_finish(ideal_folder: Path, tmp_path: Path) -> None:
+    document = json.loads((ideal_folder / "study.json").read_text())
+    document["runs"][0]["completed"] = False
+    (tmp_path / "study.json").write_text(json.dumps(document))
+    with pytest.warns(utmost.UnfinishedLoads, match=r"1 of \d+ loads did not finish, and no mean counts them"):
+        utmost.read_study(tmp_path)
+
+
 def test_a_study_of_another_format_is_rejected(ideal_folder: Path, tmp_path: Path) -> None:
     text = (ideal_folder / "study.json").read_text()
     assert '"utmost-study/1"' in text

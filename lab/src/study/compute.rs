@@ -10,7 +10,8 @@ mod pages;
 mod pairs;
 pub mod published;
 pub(crate) mod summary;
-mod verdict;
+pub(crate) mod unfinished;
+pub(crate) mod verdict;
 mod width;
 
 pub use alike::same_loads;
@@ -118,7 +119,8 @@ impl Study {
         let comparisons = compare(&runs, metric, baseline, &pages);
         let interactions = interactions(&runs, metric, baseline, &pages);
         drop(pages);
-        let page_summary = summarise_pages(&runs, metric, baseline, plan.has_chance());
+        let certain = plan.certain_settings();
+        let page_summary = summarise_pages(&runs, metric, baseline, |it| !certain.contains(it));
         let published = metric.name == byte_index().name && baseline == BASELINE;
         let rank_correlations = if published { rank_correlations(&summary) } else { Vec::new() };
         let (format, metric, baseline) = (FORMAT, metric.name, Some(plan.baseline.clone()));

@@ -39,7 +39,7 @@ impl StudyError {
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::Network(_) | Self::Impossible(_) => true,
-            Self::Record(error) => error.is_bad_content(),
+            Self::Record(error) | Self::File(error) => error.is_bad_content(),
             _ => false,
         }
     }

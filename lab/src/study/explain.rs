@@ -159,6 +159,7 @@ pub fn explain(plan: &Plan, runs: &[RunRecord]) -> Result<Explanation, String> {
     }
     let measure = cases::measure(plan, runs);
     let mut explanation = explain_cases(&cases, &measure);
+    explanation.answers.splice(0..0, words::of_which_loads(plan, runs, &cases));
     explanation.metric = plan.metric.name;
     explanation.associations = associations(&cases, &gains_of_best(&cases));
     explanation.conditions = words::conditions(&explanation, &measure);

@@ -36,7 +36,7 @@ pub fn merge(
     let plan = Plan { shard: None, jobs, ..plan };
     let entries = entries_of(folders)?;
     let cells = plan.cells();
-    journal::check(&entries, &cells).map_err(|error| unusable(&folders[0], error))?;
+    journal::check(&entries, &cells, plan.engine).map_err(|error| unusable(&folders[0], error))?;
     check_whole(&plan, &cells, &entries, shards)?;
     let provenance = merged_provenance(&manifests[0], program);
     begin(&plan, &provenance, out)?;

@@ -180,6 +180,13 @@ impl Plan {
         self.cells().len()
     }
 
+    /// `this is shard 1 of 3: 144 of 432 loads`; `None` for a whole study.
+    pub(crate) fn said_of_shard(&self) -> Option<String> {
+        let Shard { place, count } = self.shard?;
+        let (own, all) = (self.loads(), Self { shard: None, ..self.clone() }.loads());
+        Some(format!("this is shard {place} of {count}: {own} of {all} loads"))
+    }
+
     /// The site of one of its pages.
     pub fn site_of<'a>(&'a self, page: &'a str) -> &'a str {
         self.pages.iter().find(|it| it.name == page).map_or(page, |it| it.site())

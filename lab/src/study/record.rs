@@ -30,7 +30,7 @@ pub fn run_into(
     let opened = Journal::open(folder, lines_a_sync).map_err(FileError::at(&file))?;
     let (journal, mut entries) = opened;
     let cells = plan.cells();
-    journal::check(&entries, &cells).map_err(FileError::at(&file))?;
+    journal::check(&entries, &cells, plan.engine).map_err(FileError::at(&file))?;
     let done: BTreeSet<usize> = entries.iter().map(|it| it.place).collect();
     let (known, left): (Vec<Cell<'_>>, Vec<Cell<'_>>) =
         cells.into_iter().partition(|it| done.contains(&it.place));
@@ -77,7 +77,7 @@ pub fn finished(folder: &Path) -> Result<(Plan, Vec<RunRecord>), StudyError> {
     let file = folder.join(journal::FILE);
     let mut entries = journal::read(folder).map_err(FileError::at(&file))?;
     let cells = plan.cells();
-    journal::check(&entries, &cells).map_err(FileError::at(&file))?;
+    journal::check(&entries, &cells, plan.engine).map_err(FileError::at(&file))?;
     let missing = cells.len() - entries.len();
     if missing > 0 {
         let (cells, remedy) =
@@ -96,6 +96,14 @@ fn claim(plan: &Plan, program: Value, folder: &Path) -> Result<Value, StudyError
     let path = folder.join(manifest::FILE);
     let fresh = manifest::provenance(plan, program);
     if !path.exists() {
+        let journal = folder.join(journal::FILE);
+        if std::fs::metadata(&journal).is_ok_and(|it| it.len() > 0) {
+            let cause = format!(
+                "has loads, and no {} beside it says of which study; put that file back, or remove this one to load again",
+                manifest::FILE
+            );
+            return Err(manifest::unusable(&journal, cause));
+        }
         begin(plan, &fresh, folder)?;
         return Ok(fresh);
     }
@@ -135,4 +143,47 @@ pub(crate) fn begin(plan: &Plan, provenance: &Value, folder: &Path) -> Result<()
         .map_err(FileError::at(folder))
         .and_then(|()| manifest::write(provenance, folder))
         .map_err(StudyError::Record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Contender;
+    use crate::network::Network;
+    use crate::study::engines;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn plan() -> Plan {
+        let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
+        let schemes = ["rr", "fifo"].map(|it| Contender::find(it).expect("a scheme"));
+        let network = Network::find("paper").expect("built in");
+        Plan::new(vec![page], schemes.into(), engines::IDEAL, network)
+    }
+
+    #[test]
+    fn loads_without_a_manifest_are_refused_because_nothing_says_of_which_study_they_are() {
+        let plan = plan();
+        let folder = tempfile::tempdir().expect("a folder");
+        let made = || run_into(&plan, json!({}), folder.path(), &|| ());
+        made().expect("a study");
+        std::fs::remove_file(folder.path().join(manifest::FILE)).expect("removed");
+        let error = made().expect_err("refused");
+        let expected = "runs.jsonl: has loads, and no manifest.json beside it says of which study; put that file back, or remove \
+                        this one to load again";
+        assert!(error.to_string().ends_with(expected) && error.is_bad_input(), "{error}");
+        std::fs::remove_file(folder.path().join(journal::FILE)).expect("removed");
+        made().expect("a study");
+    }
+
+    #[test]
+    fn a_journal_with_a_broken_line_is_bad_input_wherever_it_is_read() {
+        let plan = plan();
+        let folder = tempfile::tempdir().expect("a folder");
+        run_into(&plan, json!({}), folder.path(), &|| ()).expect("a study");
+        std::fs::write(folder.path().join(journal::FILE), "{\n").expect("written");
+        let again = run_into(&plan, json!({}), folder.path(), &|| ());
+        assert!(again.expect_err("refused").is_bad_input());
+        assert!(finished(folder.path()).expect_err("refused").is_bad_input());
+    }
 }

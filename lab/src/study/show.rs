@@ -7,7 +7,7 @@ mod pairs;
 pub(crate) mod report;
 mod rows;
 
-pub(crate) use answer::and;
+pub(crate) use answer::{and, of_shard};
 pub use film::film;
 pub use pairs::pair_matrices;
 pub use report::conditions;

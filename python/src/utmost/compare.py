@@ -94,7 +94,10 @@ def compare(
     if output.exit_code == ENVIRONMENT:
         warnings.warn(output.stderr.strip().removeprefix("utmost: "), UnfinishedLoads, stacklevel=2)
     if out is not None:
-        return read_study(out)
+        with warnings.catch_warnings():
+            # The program has said it.
+            warnings.simplefilter("ignore", UnfinishedLoads)
+            return read_study(out)
     return study_of(json.loads(output.stdout), str(find_program(program)))
 
 

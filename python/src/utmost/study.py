@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from utmost.errors import MalformedFile
+from utmost.errors import MalformedFile, UnfinishedLoads
 from utmost.files import write_csv, write_parquet
 from utmost.tables import check, flatten, frame
 from utmost.version import check_format
@@ -98,7 +99,10 @@ class Study(Loads):
 
 
 def read_study(path: str | Path) -> Study:
-    """Read a study: the folder that `utmost compare --json --out` wrote, its `study.json`, or a file of `--json`."""
+    """Read a study: the folder that `utmost compare --json --out` wrote, its `study.json`, or a file of `--json`.
+
+    Warns with `UnfinishedLoads` if a load did not finish.
+    """
     path = Path(path)
     if not path.exists():
         raise MalformedFile(
@@ -113,7 +117,12 @@ def read_study(path: str | Path) -> Study:
                 "`utmost compare` again with `--json`, which loads nothing twice, or read the loads that are done with "
                 "`read_journal`"
             )
-    return study_of(read_json(path), str(path))
+    study = study_of(read_json(path), str(path))
+    unfinished = int((~study.loads.completed).sum())
+    if unfinished:
+        said = f"{path}: {unfinished} of {len(study.loads)} loads did not finish, and no mean counts them"
+        warnings.warn(said, UnfinishedLoads, stacklevel=2)
+    return study
 
 
 def study_of(document: Any, place: str) -> Study:  # noqa: ANN401 # a document of JSON

@@ -114,13 +114,13 @@ fn outcomes(loads: &[Loaded]) -> Vec<Outcome> {
     let runs: Vec<RunRecord> = loads.iter().map(|it| it.record.clone()).collect();
     let times = metrics::find("critical_ms").map(|it| summarise(&runs, it, |page| page));
     let indices = summarise(&runs, metrics::byte_index(), |page| page);
-    let pages = summarise_pages(&runs, metrics::byte_index(), BASELINE, true);
+    let pages = summarise_pages(&runs, metrics::byte_index(), BASELINE, |_| true);
     let mut outcomes = Vec::new();
     for (index, time) in indices.into_iter().zip(times.unwrap_or_default()) {
         let own = loads.iter().filter(|it| it.record.scheme == index.scheme);
         let rr_better = BySet::each(|set| {
             let own = pages.iter().filter(|it| it.scheme == index.scheme);
-            Some(own.filter(|it| it.speedup.get(set).is_some_and(|it| it < 1.0)).count())
+            Some(own.filter(|it| it.hodges_lehmann.get(set).is_some_and(|it| it < 1.0)).count())
         });
         outcomes.push(Outcome {
             speedup: index.mean_speedup,

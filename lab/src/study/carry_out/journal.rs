@@ -1,9 +1,11 @@
 //! The finished loads of a study, one line of JSON each, from which an interrupted study continues.
 
 use crate::Load;
+use crate::study::Engine;
 use crate::study::carry_out::run::RunRecord;
 use crate::study::carry_out::texts::Texts;
 use crate::study::plan::Cell;
+use qlog_tools::metrics::{METRICS, Set, byte_index};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -79,18 +81,57 @@ impl Journal {
     }
 }
 
-/// Checks that the entries are loads of these cells, because the journal may have been edited.
-pub(crate) fn check(entries: &[Entry], cells: &[Cell<'_>]) -> io::Result<()> {
+/// Checks that the entries are loads of these cells of a plan with this engine, and that their numbers are possible, because the
+/// journal may have been edited.
+pub(crate) fn check(
+    entries: &[Entry],
+    cells: &[Cell<'_>],
+    engine: &'static dyn Engine,
+) -> io::Result<()> {
     let cells: BTreeMap<usize, &Cell<'_>> = cells.iter().map(|it| (it.place, it)).collect();
-    for Entry { place, run: RunRecord { page, scheme, seed, .. }, .. } in entries {
+    for Entry { place, run, .. } in entries {
+        let RunRecord { page, scheme, seed, setting, .. } = run;
         let cell = cells.get(place).map(|it| (&*it.page.name, it.scheme.name(), it.seed));
-        if cell != Some((page, scheme, *seed)) {
+        let other = if cell != Some((page, scheme, *seed)) {
+            format!("page {page}, scheme {scheme}, seed {seed}")
+        } else if cells.get(place).is_none_or(|it| *it.setting != *setting) {
+            format!("page {page}, scheme {scheme}, seed {seed}, {}", setting.sentence())
+        } else if run.engine.name() != engine.name() {
+            format!("engine {}", run.engine.name())
+        } else if let Some(problem) = impossible(run) {
             return Err(invalid(format!(
-                "load {place} is not one of this study: page {page}, scheme {scheme}, seed {seed}; remove its line to repeat the load"
+                "load {place} (page {page}, scheme {scheme}, seed {seed}) {problem}; remove its line to repeat the load"
             )));
-        }
+        } else {
+            continue;
+        };
+        return Err(invalid(format!(
+            "load {place} is not one of this study: {other}; remove its line to repeat the load"
+        )));
     }
     Ok(())
+}
+
+/// The longest that a load can take, in ms: a year.
+const LONGEST_MS: f64 = 366.0 * 24.0 * 3600.0 * 1000.0;
+
+/// Why no load has these results.
+fn impossible(run: &RunRecord) -> Option<String> {
+    if run.completed != run.unfinished.is_none() {
+        let not = if run.completed { "" } else { "not " };
+        return Some(format!("is {not}`completed`, which contradicts its `unfinished`"));
+    }
+    let index = byte_index();
+    let metrics = METRICS.iter().flat_map(|metric| {
+        let values = run.metrics.get(metric);
+        Set::ALL.into_iter().filter_map(move |set| Some((metric.name, values.get(set)?)))
+    });
+    let bound = run.lower_bound.atf.map(|it| ("lower_bound", it));
+    let mut values = metrics.chain(bound).chain([("duration_ms", run.duration_ms)]);
+    let wrong = values.find(|(name, value)| {
+        !(0.0..=LONGEST_MS).contains(value) || (*name == index.name && *value <= 0.0)
+    });
+    wrong.map(|(name, value)| format!("has an impossible {name} of {value}"))
 }
 
 pub(crate) fn read(folder: &Path) -> io::Result<Vec<Entry>> {
@@ -113,7 +154,11 @@ fn entries(mut journal: impl BufRead) -> io::Result<(Vec<Entry>, u64)> {
             continue;
         }
         let entry: Entry = serde_json::from_slice(&line).map_err(|error| {
-            invalid(format!("line {number}: {error}; remove that line to repeat its load"))
+            let cause = match error.is_eof() {
+                true => "ends too early".to_owned(),
+                false => error.to_string().replace(" at line 1 column", " in column"),
+            };
+            invalid(format!("line {number}: {cause}; remove that line to repeat its load"))
         })?;
         if !places.insert(entry.place) {
             return Err(invalid(format!(
@@ -132,8 +177,13 @@ fn invalid(cause: String) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Contender;
+    use crate::network::Network;
+    use crate::study::{Plan, Setting, engines};
     use qlog_tools::assembly::StreamFrame;
+    use qlog_tools::metrics::BySet;
     use qlog_tools::timeline::{RenderTimes, Timeline, Transfer};
+    use std::sync::Arc;
 
     fn entry(place: usize) -> Entry {
         let run = RunRecord { seed: 7, ..RunRecord::default() };
@@ -174,6 +224,86 @@ mod tests {
         let error = entries(text.replace("run/1", "run/2").as_bytes()).expect_err("another");
         let expected = "line 1: unknown variant `utmost-run/2`, expected `utmost-run/1`";
         assert!(error.to_string().starts_with(expected), "{error}");
+    }
+
+    fn plan() -> Plan {
+        let page = Arc::new(corpus::bundled("davies-meenan").expect("bundled").clone());
+        let schemes = ["rr", "fifo"].map(|it| Contender::find(it).expect("a scheme"));
+        let network = Network::find("cable").expect("built in");
+        Plan::new(vec![page], schemes.into(), engines::IDEAL, network)
+    }
+
+    #[test]
+    fn a_load_that_cannot_be_one_of_the_study_is_refused_with_its_place_and_what_to_do() {
+        let plan = plan();
+        let cells = plan.cells();
+        let run = RunRecord {
+            page: "davies-meenan".to_owned(),
+            scheme: "fifo".to_owned(),
+            engine: engines::IDEAL,
+            setting: Setting::clone(&cells[1].setting),
+            completed: true,
+            metrics: [("byte_index", BySet { all: Some(90.0), atf: Some(80.0) })]
+                .into_iter()
+                .collect(),
+            lower_bound: crate::study::OnlyAtf { atf: Some(70.0) },
+            ..RunRecord::default()
+        };
+        let index = |ms: f64| {
+            let values = BySet { all: Some(ms), atf: Some(ms) };
+            RunRecord { metrics: [("byte_index", values)].into_iter().collect(), ..run.clone() }
+        };
+        let checked = |run: RunRecord| {
+            let entry = Entry { format: Format::Run, place: 1, run, load: None };
+            check(&[entry], &cells, plan.engine).map_err(|error| error.to_string())
+        };
+        assert_eq!(checked(run.clone()), Ok(()));
+        let setting = |network: &str, send_buffer_bytes| {
+            let setting =
+                Setting { network: network.into(), send_buffer_bytes, ..Setting::default() };
+            RunRecord { setting, ..run.clone() }
+        };
+        let other = "load 1 is not one of this study: ";
+        let own = "load 1 (page davies-meenan, scheme fifo, seed 0) ";
+        let cases = [
+            (
+                RunRecord { seed: 3, ..run.clone() },
+                other,
+                "page davies-meenan, scheme fifo, seed 3",
+            ),
+            (
+                setting("3g", 0),
+                other,
+                "page davies-meenan, scheme fifo, seed 0, network 3g, send buffer 0 bytes",
+            ),
+            (
+                setting("cable", 1000),
+                other,
+                "page davies-meenan, scheme fifo, seed 0, network cable, send buffer 1000 bytes",
+            ),
+            (RunRecord { engine: engines::STACK, ..run.clone() }, other, "engine stack"),
+            (index(-5.0), own, "has an impossible byte_index of -5"),
+            (index(0.0), own, "has an impossible byte_index of 0"),
+            (index(1e12), own, "has an impossible byte_index of 1000000000000"),
+            (index(f64::NAN), own, "has an impossible byte_index of NaN"),
+            (
+                RunRecord { completed: false, ..run.clone() },
+                own,
+                "is not `completed`, which contradicts its `unfinished`",
+            ),
+        ];
+        for (wrong, which, why) in cases {
+            let expected = format!("{which}{why}; remove its line to repeat the load");
+            assert_eq!(checked(wrong), Err(expected));
+        }
+    }
+
+    #[test]
+    fn a_line_that_ends_too_early_is_named_once() {
+        let error = entries(&b"{}\n"[..]).expect_err("nothing in it").to_string();
+        assert!(error.starts_with("line 1: missing field `place` in column 2; remove"), "{error}");
+        let error = entries(&b"{\"place\":0,\"run\":{\n"[..]).expect_err("torn").to_string();
+        assert_eq!(error, "line 1: ends too early; remove that line to repeat its load");
     }
 
     #[test]

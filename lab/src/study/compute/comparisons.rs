@@ -1,9 +1,11 @@
 //! Compares each scheme with the baseline: the size of the difference over sites, and whether it exceeds chance.
 
 mod interactions;
+mod lost;
 
 pub use interactions::InteractionRow;
 pub(crate) use interactions::interactions;
+use lost::{Lost, worst_p};
 
 use crate::study::compute::summary::{LoadSpeedups, Paired, grouped};
 use crate::study::statistics::bootstrap::bootstrap_geometric_mean;
@@ -59,8 +61,19 @@ pub struct ComparisonRow {
     /// The same p, with Holm's adjustment for the schemes that are compared with the baseline in this setting. Duplicate schemes
     /// count once, and duplicates of the baseline do not count.
     pub holm_p: BySet,
-    /// The better of the two, if the adjusted p is below 0.05 and the interval does not contain 1.
+    /// The better of the two, if the adjusted p is below 0.05, the interval does not contain 1, and the loads that did not finish
+    /// cannot turn that.
     pub winner: BySet<String>,
+    /// Pages on which a load finished under only one of the two.
+    #[serde(skip)]
+    pub unfinished_pages: usize,
+    /// Whether a winner is not named only because of these pages.
+    #[serde(skip)]
+    pub in_doubt: BySet<bool>,
+    /// The p of the test if each pair with a load that did not finish under the better scheme had been its worst one; `None` without
+    /// such a pair.
+    #[serde(skip)]
+    worst_p: BySet,
 }
 
 schedulers::named! {
@@ -127,7 +140,10 @@ pub(crate) fn rows_over<'a>(
 pub(crate) fn judge(rows: &mut [ComparisonRow], twins: &BTreeMap<String, String>) {
     adjust(rows, twins);
     for row in rows {
-        row.winner = BySet { all: row.winner(Set::All), atf: row.winner(Set::Atf) };
+        let named = BySet::each(|set| row.winner(set));
+        row.in_doubt = named.clone().map(|_| Some(true));
+        row.in_doubt = BySet::each(|set| row.in_doubt.get(set).filter(|_| row.can_turn(set)));
+        row.winner = BySet::each(|set| named.get(set).filter(|_| !row.can_turn(set)));
     }
 }
 
@@ -142,6 +158,7 @@ fn row<'a>(
     let has_chance = of.has_chance(&runs[0].setting);
     let outcomes =
         BySet::each(|set| Outcome::of(&log_ratios(&speedups, set, pairs_of, has_chance, of)));
+    let lost = Lost::of(runs, baselines, of);
     ComparisonRow {
         scheme: runs[0].scheme.clone(),
         baseline: baselines.scheme.to_owned(),
@@ -162,6 +179,13 @@ fn row<'a>(
         wilcoxon_method: outcomes.map(|it| Some(it.p?.1)),
         holm_p: BySet::default(),
         winner: BySet { all: None, atf: None },
+        unfinished_pages: lost.pages(),
+        in_doubt: BySet { all: None, atf: None },
+        worst_p: BySet::each(|set| {
+            let is_better = outcomes.get(set)?.rank_biserial? > 0.0;
+            let lost = if is_better { &lost.scheme } else { &lost.baseline };
+            worst_p(&speedups, lost, is_better, (set, pairs_of, has_chance), of)
+        }),
     }
 }
 
@@ -178,7 +202,7 @@ pub(crate) fn log_ratios<'a>(
         Unit::Sites => sites(speedups, set, of),
         Unit::Loads => {
             let all: Vec<f64> = speedups.values().flat_map(|it| logarithms(it, set)).collect();
-            load_clusters(all, has_chance)
+            of_loads(all, has_chance)
         }
     }
 }
@@ -204,7 +228,7 @@ pub(crate) fn are_of_one_load(logarithms: &[f64]) -> bool {
 /// The logarithms of the only page's loads in clusters for the bootstrap: each load alone. All form one cluster if seeds have no
 /// effect, because repetitions would count as evidence. If only some loads are alike, all are kept, because a rare one must stay
 /// rare.
-fn load_clusters(logarithms: Vec<f64>, has_chance: bool) -> Vec<Vec<Weighted>> {
+fn of_loads(logarithms: Vec<f64>, has_chance: bool) -> Vec<Vec<Weighted>> {
     let is_one = !has_chance || are_of_one_load(&logarithms);
     let loads: Vec<Weighted> = logarithms.into_iter().map(|it| (it, 1.0)).collect();
     match loads.is_empty() {
@@ -212,6 +236,11 @@ fn load_clusters(logarithms: Vec<f64>, has_chance: bool) -> Vec<Vec<Weighted>> {
         false if is_one => vec![loads],
         false => loads.into_iter().map(|it| vec![it]).collect(),
     }
+}
+
+/// The same of the ratios of a page's loads.
+pub(crate) fn load_clusters(ratios: &[f64], has_chance: bool) -> Vec<Vec<Weighted>> {
+    of_loads(ratios.iter().map(|it| it.ln()).collect(), has_chance)
 }
 
 fn logarithms(loads: &[BySet], set: Set) -> Vec<f64> {
@@ -288,6 +317,13 @@ fn adjusted(
 }
 
 impl ComparisonRow {
+    /// Whether the loads that did not finish could turn the test.
+    fn can_turn(&self, set: Set) -> bool {
+        let adjusted =
+            self.worst_p.get(set).zip(self.holm_p.get(set)).zip(self.wilcoxon_p.get(set));
+        adjusted.is_some_and(|((worst, holm), p)| worst * (holm / p) >= LEVEL)
+    }
+
     fn winner(&self, set: Set) -> Option<String> {
         let interval = self.geometric_mean_ratio_interval.get(set)?;
         match better(self.holm_p.get(set)?, interval, self.rank_biserial.get(set)?)? {

@@ -1,15 +1,18 @@
 //! How many pages have a value of the study's metric, and why others lack one.
 
 use crate::above_fold;
+use crate::study::compute::unfinished::unfinished_condition;
 use crate::study::{Plan, RunRecord};
 use corpus::Page;
 use qlog_tools::metrics::{Metric, Set};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A sentence for each set of resources in which a page has no value; empty if all have one.
+/// A sentence about loads that did not finish, and one for each set of resources in which a page has no value; empty if all have
+/// one.
 pub fn missing(plan: &Plan, runs: &[RunRecord]) -> Vec<String> {
     let sets = if plan.metric.is_of_page() { &[Set::Atf][..] } else { &[Set::Atf, Set::All] };
-    sets.iter().filter_map(|set| of_set(plan, runs, *set)).collect()
+    let of_sets = sets.iter().filter_map(|set| of_set(plan, runs, *set));
+    unfinished_condition(runs).into_iter().chain(of_sets).collect()
 }
 
 fn of_set(plan: &Plan, runs: &[RunRecord], set: Set) -> Option<String> {

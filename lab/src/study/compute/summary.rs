@@ -30,7 +30,7 @@ pub struct SummaryRow {
     pub speedup_sites: BySet<usize>,
     /// Loads that did not finish. They count nowhere else.
     pub unfinished: usize,
-    /// The mean of each metric over all loads that have it.
+    /// The mean of each metric over the pages that have it: of each page, the mean over its loads.
     #[serde(flatten, serialize_with = "means")]
     pub mean: Measured,
     /// The number of pages behind each metric's mean: those with a load that has a value. Keys are `pages_byte_index` and so on.
@@ -52,14 +52,26 @@ pub struct SummaryRow {
     pub best_page_speedup: BySet,
     /// The page that gains least, by the same mean.
     pub worst_page_speedup: BySet,
-    /// Index divided by its lower bound: the mean over completed loads; null if there is no lower bound.
+    /// Index divided by its lower bound: the same mean; null if there is no lower bound.
     pub mean_regret: OnlyAtf,
+    /// What tables show side by side: means over the loads that finished under every scheme of the setting.
+    #[serde(skip)]
+    pub side_by_side: SideBySide,
     /// Pages on which the order of a bracket is proven to be the best or the worst; `None` for a scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proven_pages: Option<usize>,
     /// The results of pushes, means over completed loads; `None` if the study has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_pushes: Option<Pushes<f64>>,
+}
+
+/// Means over the loads that finished under every scheme of a setting. Schemes of which none finished do not count.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SideBySide {
+    /// Of the study's metric.
+    pub mean: BySet,
+    /// Of the regret above the fold.
+    pub regret: Option<f64>,
 }
 
 /// The key of loads that are compared with one another: page, setting and seed.
@@ -86,11 +98,18 @@ impl<'a> Paired<'a> {
         Self { scheme, loads: completed.map(|it| (link(it), it)).collect(), metric }
     }
 
+    /// Whether the load over the same link as `run` finished.
+    pub(crate) fn has(&self, run: &RunRecord) -> bool {
+        self.loads.contains_key(&link(run))
+    }
+
     /// How many times better `run` is than the load over the same link.
     pub(crate) fn speedup(&self, run: &RunRecord) -> Option<BySet> {
         let baseline = self.loads.get(&link(run)).filter(|_| run.completed)?;
         let [baseline, own] = [baseline, run].map(|it| it.metrics.get(self.metric));
-        Some(BySet::each(|set| self.metric.speedup(baseline.get(set), own.get(set))))
+        let speedup = |set| self.metric.speedup(baseline.get(set), own.get(set));
+        // Nothing arrives in no time, and a ratio has a logarithm.
+        Some(BySet::each(|set| speedup(set).filter(|it| it.is_finite() && *it > 0.0)))
     }
 
     /// The speedups of `runs`, without pages of weight 0.
@@ -159,11 +178,46 @@ pub fn summarise_weighted<'a>(
     let varied = varied(runs.iter().map(|it| &it.setting));
     let groups = grouped(runs, |it| (&it.scheme, &it.setting));
     let unit = Unit::of(runs, pages);
+    let common = finished_under_all(&groups);
     let rows = groups.par_iter().map(|group| SummaryRow {
         setting: group[0].setting.told(&varied),
+        side_by_side: SideBySide::of(group, &common, metric, pages),
         ..row(group, unit, &baselines, pages)
     });
     rows.collect()
+}
+
+/// The links over which the loads of all groups of their setting finished, except groups of which none did.
+fn finished_under_all<'a>(groups: &[Vec<&'a RunRecord>]) -> BTreeSet<Link<'a>> {
+    let finished = groups.iter().filter(|group| group.iter().any(|it| it.completed));
+    let (mut some, mut not_all) = (BTreeSet::new(), BTreeSet::new());
+    for run in finished.flatten().copied() {
+        if run.completed {
+            some.insert(link(run))
+        } else {
+            not_all.insert(link(run))
+        };
+    }
+    some.retain(|it| !not_all.contains(it));
+    some
+}
+
+impl SideBySide {
+    fn of<'a>(
+        runs: &[&'a RunRecord],
+        common: &BTreeSet<Link<'a>>,
+        metric: &'static Metric,
+        of: &Pages<'a>,
+    ) -> Self {
+        let mut runs = runs.to_vec();
+        runs.retain(|it| {
+            it.completed && (of.weight_of)(&it.page) > 0.0 && common.contains(&link(it))
+        });
+        Self {
+            mean: BySet::each(|set| mean_of(&runs, of, |it| it.metrics.get(metric).get(set))),
+            regret: mean_of(&runs, of, RunRecord::regret),
+        }
+    }
 }
 
 /// The row, with all columns from its setting.
@@ -200,19 +254,28 @@ fn row<'a>(
         best_page_speedup: speedups.map(|it| it.best_page),
         worst_page_speedup: speedups.map(|it| it.worst_page),
         mean_regret: OnlyAtf { atf: mean_of(&completed, of, RunRecord::regret) },
+        side_by_side: SideBySide::default(),
         proven_pages: proven_pages(&completed),
         mean_pushes: Pushes::means(&completed),
     }
 }
 
-/// The mean over runs with a value, each with its page's weight.
+/// The mean over pages, with their weights, of the mean over their loads with a value.
 fn mean_of<'a>(
     runs: &[&'a RunRecord],
     of: &Pages<'a>,
     value: impl Fn(&RunRecord) -> Option<f64>,
 ) -> Option<f64> {
-    let values = runs.iter().filter_map(|it| Some((value(it)?, (of.weight_of)(&it.page))));
-    weighted_mean(&values.collect::<Vec<_>>())
+    let values = runs.iter().filter_map(|it| Some((&*it.page, value(it)?)));
+    let values: Vec<(&str, f64)> = values.collect();
+    let mut loads: BTreeMap<&str, usize> = BTreeMap::new();
+    for (page, _) in &values {
+        *loads.entry(page).or_default() += 1;
+    }
+    let most = loads.values().copied().max()? as f64;
+    // The quotient is exactly 1 if all pages have as many loads.
+    let weight = |page| (of.weight_of)(page) * (most / loads[page] as f64);
+    weighted_mean(&values.iter().map(|(page, it)| (*it, weight(page))).collect::<Vec<_>>())
 }
 
 /// A row's speedups in one set of resources.
@@ -374,6 +437,22 @@ mod tests {
         let row = &rows[1];
         assert_eq!((row.pages, row.unfinished, row.mean_speedup.atf), (1, 1, Some(2.0)));
         assert_eq!(row.mean.byte_index().atf, Some(500.0));
+    }
+
+    #[test]
+    fn a_mean_is_over_pages_also_if_some_have_fewer_loads() {
+        let seeded = |page, scheme, seed, atf| RunRecord { seed, ..run(page, scheme, atf) };
+        let lost = |seed| RunRecord { completed: false, ..seeded("slow", "fifo", seed, 1.0) };
+        let pairs =
+            |scheme: &'static str| (0..3).map(move |seed| seeded("quick", scheme, seed, 1000.0));
+        let slow = (0..3).map(|seed| seeded("slow", "rr", seed, 10_000.0));
+        let mut runs: Vec<RunRecord> = pairs("rr").chain(slow).chain(pairs("fifo")).collect();
+        runs.extend([seeded("slow", "fifo", 0, 10_000.0), lost(1), lost(2)]);
+        let rows = summarise(&runs, byte_index(), |it| it);
+        let means: Vec<Option<f64>> = rows.iter().map(|it| it.mean.byte_index().atf).collect();
+        assert_eq!(means, [Some(5500.0); 2]);
+        let shown: Vec<Option<f64>> = rows.iter().map(|it| it.side_by_side.mean.atf).collect();
+        assert_eq!(shown, [Some(5500.0); 2]);
     }
 
     #[test]

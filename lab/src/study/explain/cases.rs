@@ -53,9 +53,9 @@ type Place<'a> = (&'a str, &'a Setting);
 impl Cases {
     /// The cases of finished loads, without failed and duplicate schemes.
     pub(super) fn of(plan: &Plan, runs: &[RunRecord]) -> Result<Self, String> {
-        let schemes = schemes(plan, runs);
+        let schemes = schemes(plan, runs)?;
         if schemes.len() < 2 {
-            return Err("explain compares schemes, and the study has only one that counts".into());
+            return Err("explain compares schemes, and the study has only one that counts: of others no load finished, or they are the same".into());
         }
         let gains = gains(plan, runs, &schemes);
         let all: BTreeSet<Place<'_>> = runs.iter().map(|it| (&*it.page, &it.setting)).collect();
@@ -135,15 +135,21 @@ impl Cases {
     }
 }
 
-/// The baseline, followed by the schemes to compare with it.
-fn schemes(plan: &Plan, runs: &[RunRecord]) -> Vec<String> {
+/// The baseline, followed by the schemes to compare with it: those of which a load finished. A load of a scheme that failed did not.
+fn schemes(plan: &Plan, runs: &[RunRecord]) -> Result<Vec<String>, String> {
     let twins = plan.twins_among(runs);
-    let failed: BTreeSet<&str> =
-        runs.iter().filter(|it| it.has_failed_scheme()).map(|it| &*it.scheme).collect();
+    let finished: BTreeSet<&str> =
+        runs.iter().filter(|it| it.completed).map(|it| &*it.scheme).collect();
+    let baseline = &*plan.baseline;
+    if !finished.contains(baseline) {
+        return Err(format!(
+            "no load of {baseline}, the baseline, finished; name another one with `utmost compare --from` and --baseline"
+        ));
+    }
     let others = plan.schemes.iter().filter(|it| it.scheme().is_some()).map(Contender::name);
-    let others = others
-        .filter(|it| *it != plan.baseline && !twins.contains_key(*it) && !failed.contains(it));
-    [&*plan.baseline].into_iter().chain(others).map(str::to_owned).collect()
+    let others =
+        others.filter(|it| *it != baseline && !twins.contains_key(*it) && finished.contains(it));
+    Ok([baseline].into_iter().chain(others).map(str::to_owned).collect())
 }
 
 /// What gains are of: `ByteIndex above the fold`.

@@ -2,8 +2,10 @@
 
 use super::cases::Cases;
 use super::{Answer, Branch, Explanation, FALSE_RULES, HeldOut, Power};
-use crate::study::show::and;
+use crate::study::compute::unfinished::unfinished;
+use crate::study::show::{and, of_shard};
 use crate::study::statistics::Interval;
+use crate::study::{Plan, RunRecord};
 use qlog_tools::short_texts::counted;
 
 /// The answers, the choice first; `measure`: what gains are of, `ByteIndex above the fold`.
@@ -97,6 +99,19 @@ fn name(fact: &str) -> String {
 fn times(ratio: f64, interval: Option<Interval>) -> String {
     let interval = interval.map(|[low, high]| format!(" ({low:.2} to {high:.2})"));
     format!("{ratio:.2} times{}", interval.unwrap_or_default())
+}
+
+/// Whether the answers are about all loads of a study: of a shard, and of those that finished.
+pub(super) fn of_which_loads(plan: &Plan, runs: &[RunRecord], cases: &Cases) -> Vec<String> {
+    let mut about = of_shard(plan);
+    about.extend(unfinished(runs).map(|said| {
+        let (own, all) = (cases.all.len(), cases.all.len() + cases.left_out);
+        format!(
+            "{said}: what follows is about the {own} of {all} pages in settings that finished under {}.",
+            cases.schemes.join(", ")
+        )
+    }));
+    about
 }
 
 /// The leaves of a tree, each with the conditions that lead to it.

@@ -7,9 +7,13 @@ mod tests;
 pub(crate) use interactions::no_interaction;
 
 use crate::study::compute::Verdict;
+use crate::study::compute::unfinished::unfinished;
+use crate::study::compute::verdict::EQUIVALENT_PAIRS_MIN;
 use crate::study::plan::dimension::NETWORK;
 use crate::study::statistics::SAMPLE_MIN;
-use crate::study::{ComparisonRow, Dimension, Plan, Setting, Study, Unit, varied};
+use crate::study::{
+    ComparisonRow, Dimension, PageWeights, Plan, RunRecord, Setting, Study, Unit, varied,
+};
 use figures::number_texts::ratio_number;
 use qlog_tools::metrics::Set;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +25,10 @@ const NAMED_SCHEMES_MAX: usize = 6;
 
 /// The sentences: which schemes failed, which are better than the baseline and where, which are not, and where no test decides.
 pub(crate) fn answer(plan: &Plan, study: &Study) -> Vec<String> {
-    let mut sentences = study.failures();
+    let mut sentences = of_shard(plan);
+    sentences.extend(study.failures());
     let view = Comparisons::of(plan, study);
+    sentences.extend(view.unfinished());
     if study.comparisons.is_empty() {
         sentences.push(view.nothing_compared());
         return sentences;
@@ -35,7 +41,19 @@ pub(crate) fn answer(plan: &Plan, study: &Study) -> Vec<String> {
     sentences.extend(view.groups().iter().map(|it| view.sentence(it)));
     sentences.extend(view.interactions());
     sentences.extend(view.too_few_pairs());
+    sentences.extend(view.too_few_to_be_equal());
     sentences
+}
+
+/// That the loads are only a part of the study.
+pub(crate) fn of_shard(plan: &Plan) -> Vec<String> {
+    let said = plan.said_of_shard().map(|it| {
+        format!(
+            "T{}. What follows is about these alone; `utmost merge` joins the shards.",
+            &it[1..]
+        )
+    });
+    said.into_iter().collect()
 }
 
 /// The comparisons of a study, by scheme and by setting.
@@ -81,6 +99,15 @@ impl<'a> Comparisons<'a> {
         row.geometric_mean_ratio.get(self.set)
     }
 
+    /// How many loads did not finish, and that the answer is about the others; nothing if none of them did.
+    fn unfinished(&self) -> Option<String> {
+        let runs = &self.study.runs;
+        let said = unfinished(runs).filter(|_| runs.iter().any(|it| it.completed))?;
+        Some(format!(
+            "{said}: what follows is about the others, and compares two schemes over the loads that finished under both."
+        ))
+    }
+
     fn nothing_compared(&self) -> String {
         let baseline = &self.plan.baseline;
         if self.plan.schemes.len() == 1 {
@@ -88,16 +115,42 @@ impl<'a> Comparisons<'a> {
                 "Only {baseline} ran, so nothing is compared: name others in --schemes."
             );
         }
-        format!("No load of {baseline}, the baseline, can be compared with one of another scheme.")
+        format!("{baseline} is the baseline, so nothing is compared: name another with --baseline.")
+    }
+
+    /// Why no load of any scheme can be compared.
+    fn nothing_finished(&self) -> Option<String> {
+        let (runs, baseline) = (&self.study.runs, &self.plan.baseline);
+        let mut finished = runs.iter().filter(|it| it.completed).peekable();
+        let first = runs.iter().find_map(|it| Some((it, it.unfinished.as_ref()?)));
+        if finished.peek().is_none() {
+            let cause = first.map(|(run, why)| {
+                let RunRecord { page, scheme, .. } = run;
+                format!(" (page {page} under {scheme}: {})", why.problem)
+            });
+            let cause = cause.unwrap_or_default();
+            return Some(format!("No load finished, so nothing is known{cause}."));
+        }
+        if finished.all(|it| it.scheme != *baseline) {
+            return Some(format!(
+                "No load of {baseline}, the baseline, finished, so nothing is compared: name another with --baseline."
+            ));
+        }
+        let mut rows = self.study.comparisons.iter();
+        rows.all(|it| it.pages == 0)
+            .then(|| format!("No load finished under both {baseline} and another scheme."))
     }
 
     fn is_untested(&self) -> bool {
         let mut rows = self.study.comparisons.iter();
-        rows.all(|it| it.verdict(self.set) == Verdict::Untested)
+        rows.all(|it| matches!(it.verdict(self.set), Verdict::Untested | Verdict::Unfinished))
     }
 
     /// Why there is no test, and what these loads show.
     fn without_tests(&self) -> Vec<String> {
+        if let Some(why) = self.nothing_finished() {
+            return vec![why];
+        }
         let rows = &self.study.comparisons;
         let pairs = rows.iter().filter_map(|it| it.pairs.get(self.set)).max().unwrap_or_default();
         let page = self.plan.pages.first().map_or("", |it| &*it.name);
@@ -139,7 +192,7 @@ impl<'a> Comparisons<'a> {
         }
         let metric = self.plan.metric;
         let rows = self.study.summary.iter();
-        let means = rows.filter_map(|it| Some((it.mean.get(metric).get(self.set)?, &it.scheme)));
+        let means = rows.filter_map(|it| Some((it.side_by_side.mean.get(self.set)?, &it.scheme)));
         let mut means: Vec<(f64, &String)> = means.collect();
         means.sort_by(|one, other| one.0.total_cmp(&other.0));
         let [(least, first), .., (most, last)] = means[..] else { return None };
@@ -225,7 +278,6 @@ impl<'a> Comparisons<'a> {
         for (place, verdict) in group.verdicts.iter().enumerate() {
             by_verdict.entry(*verdict).or_default().push(place);
         }
-        let is_one = by_verdict.len() == 1;
         let mut clauses = Vec::new();
         for (verdict, settings) in by_verdict {
             let subject = if clauses.is_empty() {
@@ -233,9 +285,10 @@ impl<'a> Comparisons<'a> {
             } else {
                 if group.schemes.len() == 1 { "it" } else { "they" }.to_owned()
             };
-            clauses.push(self.clause(&subject, verdict, &settings, group, is_one));
+            clauses.push(self.clause(&subject, verdict, &settings, group));
         }
-        format!("{}; {}.", clauses.join("; "), self.pairs(group))
+        clauses.extend(self.pairs(group));
+        format!("{}.", clauses.join("; "))
     }
 
     fn clause(
@@ -244,22 +297,55 @@ impl<'a> Comparisons<'a> {
         verdict: Verdict,
         settings: &[usize],
         group: &Group<'_>,
-        is_all: bool,
     ) -> String {
         let is = if group.schemes.len() == 1 { "is" } else { "are" };
         let baseline = &self.plan.baseline;
-        let (verb, any) = match verdict {
-            Verdict::Better => (format!("{is} better than {baseline}"), "every"),
-            Verdict::Worse => (format!("{is} worse than {baseline}"), "every"),
-            Verdict::Equivalent => (format!("{is} within 2 % of {baseline}"), "every"),
-            Verdict::Open => {
-                (format!("{is} not shown to be better or worse than {baseline}"), "any")
+        let place = self.places(settings, if verdict.is_known() { "every" } else { "any" });
+        let verb = match verdict {
+            Verdict::Better => format!("{is} better than {baseline}"),
+            Verdict::Worse => format!("{is} worse than {baseline}"),
+            Verdict::Equivalent => format!("{is} within 2 % of {baseline}"),
+            Verdict::Open | Verdict::Doubtful => {
+                format!("{is} not shown to be better or worse than {baseline}")
             }
-            Verdict::Untested | Verdict::Failed => (format!("{is} not tested"), "any"),
+            Verdict::Untested => format!("{is} not tested"),
+            Verdict::Unfinished | Verdict::Failed => format!("{is} not compared"),
         };
-        let place = self.places(settings, any);
-        let only = if !is_all && verdict == Verdict::Better { " only" } else { "" };
-        format!("{subject} {verb} {place}{only}: {}", self.evidence(settings, group))
+        let others_are_tested = group.verdicts.iter().all(|it| it.is_tested());
+        let is_part = settings.len() < group.verdicts.len();
+        let only = verdict == Verdict::Better && is_part && others_are_tested;
+        let only = if only { " only" } else { "" };
+        let evidence = match verdict {
+            Verdict::Unfinished | Verdict::Failed => String::new(),
+            _ => format!(": {}", self.evidence(settings, group)),
+        };
+        let why = self.why(verdict, settings, group);
+        format!("{subject} {verb} {place}{only}{why}{evidence}")
+    }
+
+    /// `, because ...`: why a verdict says so little.
+    fn why(&self, verdict: Verdict, settings: &[usize], group: &Group<'_>) -> String {
+        match verdict {
+            Verdict::Doubtful => {
+                ", because the loads that did not finish could turn the test".to_owned()
+            }
+            Verdict::Untested if self.is_one_load(settings, group) => {
+                format!(", because its {} loads are alike and count as one", self.loads())
+            }
+            Verdict::Unfinished | Verdict::Failed => {
+                format!(", because no load finished under both it and {}", self.plan.baseline)
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Whether all loads of the only page count as one in these settings.
+    fn is_one_load(&self, settings: &[usize], group: &Group<'_>) -> bool {
+        let rows = group.schemes.iter().flat_map(|it| settings.iter().map(|place| it.1[*place]));
+        let is_one = |it: &ComparisonRow| {
+            it.pairs_of == Unit::Loads && it.pairs.get(self.set) == Some(1) && self.loads() > 1
+        };
+        rows.into_iter().all(is_one)
     }
 
     /// `on cable and 3g`, `on every network`, `in 7 of 12 settings`.
@@ -316,26 +402,66 @@ impl<'a> Comparisons<'a> {
         }
     }
 
-    /// `36 sites`, `22 to 36 sites`.
-    fn pairs(&self, group: &Group<'_>) -> String {
+    /// `36 sites`, `22 to 36 sites`, `9 loads of page davies-meenan`; `None` without any.
+    fn pairs(&self, group: &Group<'_>) -> Option<String> {
         let rows = group.schemes.iter().flat_map(|it| &it.1);
-        let counts: BTreeSet<usize> =
-            rows.clone().filter_map(|it| it.pairs.get(self.set)).collect();
-        let unit = rows.map(|it| it.pairs_of.name()).next().unwrap_or_default();
-        match (counts.first(), counts.last()) {
-            (Some(least), Some(most)) if least < most => format!("{least} to {most} {unit}"),
-            (Some(count), _) => format!("{count} {unit}"),
-            _ => format!("no {unit}"),
-        }
+        let unit = rows.clone().next()?.pairs_of;
+        let counts = rows.filter_map(|it| it.pairs.get(self.set));
+        // Loads that are alike were said to count as one.
+        let counts: BTreeSet<usize> = counts.filter(|it| unit == Unit::Sites || *it > 1).collect();
+        let (least, most) = (counts.first()?, counts.last()?);
+        let count = if least < most { format!("{least} to {most}") } else { most.to_string() };
+        Some(match unit {
+            Unit::Sites => format!("{count} {}", unit.name()),
+            Unit::Loads => format!("{count} {} of {}", unit.name(), self.only_page()),
+        })
     }
 
-    /// States that no difference could have been shown.
+    /// `page davies-meenan`: the one that counts.
+    fn only_page(&self) -> String {
+        let mut pages = self.plan.pages.iter();
+        let weights = self.study.weights.as_ref();
+        let page = pages.find(|it| PageWeights::weight_of(weights, &it.name) > 0.0);
+        page.map_or_else(|| "one page".to_owned(), |it| format!("page {}", it.name))
+    }
+
+    /// States where no difference could have been shown.
     fn too_few_pairs(&self) -> Option<String> {
         let rows = self.study.comparisons.iter();
-        let needed = rows.filter_map(|it| self.study.pairs_needed(it, self.set)).max()?;
+        let needed = rows.filter_map(|it| Some((it, self.study.pairs_needed(it, self.set)?)));
+        let needed: Vec<(&ComparisonRow, usize)> = needed.collect();
+        let most = needed.iter().map(|it| it.1).max()?;
         let unit = self.study.comparisons[0].pairs_of.name();
+        let (these, are) = if needed.len() == self.study.comparisons.len() {
+            ("These".to_owned(), "are too few")
+        } else {
+            let names: BTreeSet<&String> = needed.iter().map(|it| &it.0.scheme).collect();
+            let names: Vec<String> = names.into_iter().cloned().collect();
+            (
+                format!("{} {}", and(&names), if names.len() == 1 { "has" } else { "have" }),
+                "too few",
+            )
+        };
         Some(format!(
-            "These are too few {unit} to name a winner among that many schemes: the adjusted test needs at least {needed}."
+            "{these} {are} {unit} to name a winner among that many schemes: the adjusted test needs at least {most}."
+        ))
+    }
+
+    /// Which schemes look alike in too few pairs to say so.
+    fn too_few_to_be_equal(&self) -> Option<String> {
+        let rows = self.study.comparisons.iter();
+        let rows = rows.filter(|it| {
+            !self.study.twins.contains_key(&it.scheme)
+                && it.verdict(self.set) == Verdict::Open
+                && it.is_equal_in_too_few(self.set)
+        });
+        let names: BTreeSet<&String> = rows.clone().map(|it| &it.scheme).collect();
+        let unit = rows.map(|it| it.pairs_of.name()).next()?;
+        let (baseline, names) =
+            (&self.plan.baseline, and(&names.into_iter().cloned().collect::<Vec<_>>()));
+        Some(format!(
+            "Whether {names} and {baseline} are alike cannot be told: that takes at least {EQUIVALENT_PAIRS_MIN} {unit} that are not all \
+             equal."
         ))
     }
 

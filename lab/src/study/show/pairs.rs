@@ -57,7 +57,7 @@ fn pair(rows: &[&ComparisonRow], scheme: &str, other: &str, set: Set) -> Option<
         (Verdict::Better, false) | (Verdict::Worse, true) => Pair::BETTER,
         (Verdict::Better, true) | (Verdict::Worse, false) => Pair::WORSE,
         (Verdict::Equivalent, _) => Pair::EQUIVALENT,
-        (Verdict::Open | Verdict::Untested | Verdict::Failed, _) => "",
+        (_, _) => "",
     };
     Some(Pair { ratio, mark })
 }

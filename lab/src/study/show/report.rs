@@ -179,6 +179,18 @@ impl<'a> View<'a> {
         self.runs.get(&setting.group(page, scheme)).map_or(&[][..], Vec::as_slice)
     }
 
+    /// Whether a load in a setting finished under some schemes only, apart from schemes of which none did.
+    fn is_partial(&self, setting: &Compared) -> bool {
+        let runs = self.study.runs.iter().filter(|it| it.setting == setting.setting);
+        let finishing: BTreeSet<&str> =
+            runs.clone().filter(|it| it.completed).map(|it| &*it.scheme).collect();
+        let mut loads: BTreeMap<(&str, u64), BTreeSet<bool>> = BTreeMap::new();
+        for run in runs.filter(|it| finishing.contains(&*it.scheme)) {
+            loads.entry((&run.page, run.seed)).or_default().insert(run.completed);
+        }
+        loads.values().any(|it| it.len() > 1)
+    }
+
     fn completed(&self, page: &str, scheme: &str, setting: &Compared) -> Vec<&'a RunRecord> {
         let runs = self.places(page, scheme, setting).iter().map(|it| &self.study.runs[*it]);
         runs.filter(|it| it.completed).collect()
@@ -188,7 +200,14 @@ impl<'a> View<'a> {
     fn page(&self, page: &Page, setting: &Compared, speedups: &PageSpeedups<'_>) -> PageComparison {
         let completed = |scheme| self.completed(&page.name, scheme, setting);
         let schemes = self.plan.schemes.iter().map(Contender::name);
-        let rows = schemes.map(|it| self.row(it, &completed(it))).collect();
+        let rows = schemes.map(|it| {
+            let (finished, all) = (completed(it), self.places(&page.name, it, setting).len());
+            let few = !finished.is_empty() && finished.len() < all;
+            let note = few.then(|| format!("{} of {all} loads finished", finished.len()));
+            let row = self.row(it, &finished);
+            Row { note: note.or_else(|| row.note.clone()), ..row }
+        });
+        let rows = rows.collect();
         let (name, resources) =
             (format!("{}{}", page.name, setting.suffix), figure_resources(page));
         let mut compared =

@@ -1,6 +1,6 @@
 //! Whether the ratio of a scheme differs between two settings.
 
-use super::{LoadSpeedups, Outcome, Paired, Unit, better, log_ratios};
+use super::{LEVEL, LoadSpeedups, Lost, Outcome, Paired, Unit, better, log_ratios, worst_p};
 use crate::study::compute::summary::grouped;
 use crate::study::statistics::signed_ranks::holm;
 use crate::study::statistics::{Interval, mean};
@@ -8,7 +8,7 @@ use crate::study::{Dimension, Pages, RunRecord, Setting, varied};
 use qlog_tools::metrics::{BySet, Metric, Set};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The ratio of a scheme over the baseline in one setting, divided by that in another one, site by site.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,8 +33,12 @@ pub struct InteractionRow {
     pub wilcoxon_p: BySet,
     /// The same with Holm's adjustment for all rows of the dimension.
     pub holm_p: BySet,
-    /// Whether the adjusted p is below 0.05 and the interval does not contain 1; null without a test.
+    /// Whether the adjusted p is below 0.05, the interval does not contain 1, and the loads that did not finish cannot turn that;
+    /// null without a test.
     pub differs: BySet<bool>,
+    /// The p if each site with a load that finished under only one of the two schemes had been the worst for the result.
+    #[serde(skip)]
+    worst_p: BySet,
 }
 
 /// The loads of a scheme in a setting.
@@ -42,6 +46,8 @@ struct Measured<'a> {
     scheme: &'a str,
     setting: &'a Setting,
     speedups: LoadSpeedups<'a>,
+    /// Loads that finished under only one of the scheme and the baseline.
+    lost: BTreeSet<(&'a str, u64)>,
 }
 
 /// One row for each scheme and each two settings that differ in one dimension. None for duplicate and failed schemes, and none for
@@ -64,7 +70,9 @@ pub(crate) fn interactions<'a>(
     });
     let measured = groups.iter().map(|group| {
         let (scheme, setting) = (&*group[0].scheme, &group[0].setting);
-        Measured { scheme, setting, speedups: baselines.speedups_by_page(group, pages) }
+        let Lost { scheme: mut lost, baseline: others } = Lost::of(group, &baselines, pages);
+        lost.extend(others);
+        Measured { scheme, setting, speedups: baselines.speedups_by_page(group, pages), lost }
     });
     let measured: Vec<Measured<'_>> = measured.collect();
     let mut tests = Vec::new();
@@ -79,7 +87,13 @@ pub(crate) fn interactions<'a>(
         let outcomes =
             BySet::each(|set| Outcome::of(&log_ratios(&ratios, set, Unit::Sites, true, pages)));
         let settings = [one, other].map(|it| it.setting.told(&varied));
-        row([one.scheme, baseline], dimension, settings, outcomes)
+        let lost = one.lost.union(&other.lost).copied().collect();
+        let worst_p = BySet::each(|set| {
+            let is_higher = outcomes.get(set)?.rank_biserial? > 0.0;
+            worst_p(&ratios, &lost, is_higher, (set, Unit::Sites, true), pages)
+        });
+        let (row, outcomes) = row([one.scheme, baseline], dimension, settings, outcomes);
+        (InteractionRow { worst_p, ..row }, outcomes)
     });
     let mut rows: Vec<(InteractionRow, BySet<Outcome>)> = rows.collect();
     judge(&mut rows);
@@ -129,6 +143,7 @@ fn row(
         wilcoxon_p: outcomes.map(|it| Some(it.p?.0)),
         holm_p: BySet::default(),
         differs: BySet { all: None, atf: None },
+        worst_p: BySet::default(),
     };
     (row, outcomes)
 }
@@ -145,9 +160,11 @@ fn judge(rows: &mut [(InteractionRow, BySet<Outcome>)]) {
             let p_values = family.iter().filter_map(|it| it.0.wilcoxon_p.get(set));
             let adjusted = holm(&p_values.collect::<Vec<f64>>());
             for ((row, outcomes), p) in family.into_iter().zip(adjusted) {
-                let outcome = outcomes.get(set);
-                let differs = outcome
-                    .and_then(|it| Some(better(p, it.interval?, it.rank_biserial?).is_some()));
+                let worst = row.worst_p.get(set).zip(row.wilcoxon_p.get(set));
+                let is_sure = worst.is_none_or(|(worst, own)| worst * (p / own) < LEVEL);
+                let differs = outcomes.get(set).and_then(|it| {
+                    Some(is_sure && better(p, it.interval?, it.rank_biserial?).is_some())
+                });
                 row.holm_p = BySet::each(|it| if it == set { Some(p) } else { row.holm_p.get(it) });
                 row.differs =
                     BySet::each(|it| if it == set { differs } else { row.differs.get(it) });

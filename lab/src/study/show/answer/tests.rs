@@ -1,5 +1,7 @@
 //! Planted studies, and the first sentences that they lead to.
 
+mod unfinished;
+
 use super::*;
 use crate::Contender;
 use crate::network::Network;

@@ -57,13 +57,17 @@ fn loads(plan: &Plan) -> String {
         1 => "a load".to_owned(),
         loads => format!("{loads} loads"),
     };
-    format!("{loads} of each under each scheme ({})", seeds(&plan.seeds))
+    let shard = plan.said_of_shard().map(|it| format!("; {it}")).unwrap_or_default();
+    format!("{loads} of each under each scheme ({}){shard}", seeds(&plan.seeds))
 }
 
 /// How a page's numbers are made: `medians of 40 loads under each scheme; ...`.
 pub(crate) fn of_numbers(plan: &Plan) -> String {
     match plan.seeds.len() {
         1 => "One load under each scheme.".to_owned(),
+        _ if plan.shard.is_some() => {
+            "Medians of this shard's loads under each scheme. A ratio is the geometric mean over pairs of these loads.".to_owned()
+        }
         loads => format!(
             "Medians of {loads} loads under each scheme; the middle half lies between the quartiles. A ratio is the geometric mean over \
              pairs of these loads."
@@ -89,6 +93,10 @@ pub(crate) fn of_page(plan: &Plan, page: &str, setting: &Setting, shown: &[(&str
         (1, _) => "the only load".to_owned(),
         (loads, true) => {
             let heading = plan.metric.heading;
+            let loads = match plan.shard {
+                Some(_) => "loads in this shard".to_owned(),
+                None => loads.to_string(),
+            };
             format!(
                 "the load with the seed at which {} is in the middle of its {loads} by {heading},",
                 plan.baseline

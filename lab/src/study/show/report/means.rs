@@ -70,6 +70,10 @@ impl View<'_> {
         if self.is_exact() {
             return Standing::of_exact(means);
         }
+        if self.is_partial(setting) {
+            // The loads that did not finish could make another one the best.
+            return vec![Standing::Unknown; means.len()];
+        }
         let twins = &self.study.twins;
         let mut known: Vec<usize> = (0..means.len()).collect();
         known.retain(|it| means[*it].is_some() && !twins.contains_key(schemes[*it]));
@@ -217,6 +221,18 @@ mod tests {
         assert_eq!(over("rr"), [Standing::Behind, Standing::Tied, Standing::Tied]);
         assert_eq!(over("rr"), over("fifo"));
         assert_eq!(over("rr"), over("dfifo"));
+    }
+
+    #[test]
+    fn nothing_is_the_best_where_a_load_finished_under_some_schemes_only() {
+        let (plan, study) = study(&[1.1, 1.2, 1.1, 1.3, 1.1, 1.2, 1.1], "rr");
+        let mut runs = study.runs;
+        runs.last_mut().expect("a load").completed = false;
+        let study = Study::new(&plan, serde_json::Value::Null, runs, Vec::new());
+        let view = View::new(&plan, &study, FigureStyle::Screen);
+        let known = [Some(1.0); 3];
+        assert_eq!(view.standings(&view.settings[0], &SCHEMES, &known), [Standing::Unknown; 3]);
+        assert_eq!(view.best(), [""; 0]);
     }
 
     #[test]
