@@ -81,7 +81,7 @@ impl Server {
             let (host, path, priority) = (&line.host, &line.path, line.priority.to_string());
             json!({
                 "host": host, "path": path, "priority": priority, "group": [host, &priority],
-                "matched": [matched(path)], "key": said.key(host, path), "key_bytes": said.key(host, path).len(),
+                "matched": [matched(path)], "key": said.key(host, path),
                 "matched_keys": keys(host, &all_matched(path)),
             })
         });
@@ -99,14 +99,27 @@ impl Server {
                 "links": document.all_links(), "early_hints": document.early_hints,
             })
         });
+        let (lines, documents): (Vec<Value>, Vec<Value>) = (lines.collect(), documents.collect());
+        let keys =
+            lines.iter().chain(&documents).flat_map(|it| it["matched_keys"].as_array()).flatten();
+        let longest = keys.filter_map(|it| it.as_str().map(str::len)).max().unwrap_or_default();
         let nothing = if advice.is_empty() { advice.nothing } else { Nothing::Inexpressible };
         json!({
             "name": self.name, "found": advice.found, "left_out": left_out, "is_empty": said.is_empty(), "nothing": nothing.words(),
             "names_hosts": said.names_hosts(), "moves_most": said.moves_most(),
-            "lines": lines.collect::<Vec<_>>(), "documents": documents.collect::<Vec<_>>(), "in_html": in_html.collect::<Vec<_>>(),
+            "lines": lines, "documents": documents, "in_html": in_html.collect::<Vec<_>>(), "bucket_bytes": bucket_bytes(longest),
         })
     }
 }
+
+/// The size of nginx's buckets for keys of up to this many bytes, with what nginx keeps beside a key; `None`: its default of 64
+/// suffices. With a key that fills a bucket, nginx does not begin.
+fn bucket_bytes(longest: usize) -> Option<usize> {
+    (longest > KEY_BYTES_MAX).then(|| (longest + 64 - KEY_BYTES_MAX).next_power_of_two().max(256))
+}
+
+/// The longest key that fits into nginx's smallest bucket.
+const KEY_BYTES_MAX: usize = 40;
 
 /// The widest line of a comment.
 const WIDTH: usize = 100;

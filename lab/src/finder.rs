@@ -20,6 +20,7 @@ mod goal;
 mod hints;
 mod hosts;
 mod moved;
+mod one_policy;
 mod others;
 mod paired_loads;
 mod recordings;

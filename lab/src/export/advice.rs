@@ -4,7 +4,7 @@ use corpus::Page;
 use corpus::page::Script;
 use gateway::is_one_path;
 use percent_encoding::percent_decode_str;
-use qlog_tools::short_texts::counted;
+use qlog_tools::short_texts::{counted, shown};
 use schedulers::{Kind, Priority, Resource, usual_urgency};
 use std::collections::BTreeMap;
 
@@ -13,6 +13,15 @@ const NAMED: usize = 5;
 
 /// A line is named if it moves its resource by at least this share of the first line's.
 const NAMED_SHARE: f64 = 0.1;
+
+/// nginx takes no longer word than 4,096 bytes, with the host; characters may be percent-encoded.
+const PATH_BYTES_MAX: usize = 3_500;
+
+/// The longest path in a comment.
+const SHOWN_CHARACTERS: usize = 200;
+
+/// What moves a response that has no path of its own.
+const BY_HTML: &str = "; `fetchpriority` can move it alone";
 
 /// The file that servers send for a folder.
 pub(super) const INDEX: &str = "index.html";
@@ -26,6 +35,8 @@ pub struct Advice {
     pub lines: Vec<Line>,
     /// Pages whose responses should announce resources early.
     pub documents: Vec<Document>,
+    /// Host and path, with its query, of everything that the pages ask for; no line may move what needs no line. Empty: unknown.
+    pub sent: Vec<(String, String)>,
     /// Why there is nothing to paste, if there are neither lines nor documents.
     pub nothing: Nothing,
 }
@@ -109,8 +120,8 @@ pub(super) struct Sendable {
 }
 
 impl Advice {
-    /// The part that every server can express. Paths lose their query, because servers match without it, so only the first of
-    /// all lines with one path remains.
+    /// The part that every server can express. Servers match paths without a query, and some in any case of letters, so a line that
+    /// would move something else is left out.
     pub(super) fn sendable(&self) -> Sendable {
         let mut left_out = Vec::new();
         let mut elsewhere: BTreeMap<&str, usize> = BTreeMap::new();
@@ -122,21 +133,13 @@ impl Advice {
                 continue;
             }
             let path = without_query(&line.path);
-            let alike = lines.iter().find(|it| {
-                it.host == line.host && matched(&it.path).eq_ignore_ascii_case(&matched(path))
-            });
-            if let Some(why) = problem(&line.host, path) {
+            let also = self.also_matched(&line.host, &line.path, Some(line.priority));
+            if let Some(why) = problem(&line.host, path).or_else(|| also.map(|it| it + BY_HTML)) {
                 left_out.push(format!("{}, because {why}.", printable(&line.path)));
-            } else if let Some(alike) = alike {
-                // nginx, for example, refuses to start with two such paths.
-                if alike.path != path {
-                    let other = printable(&alike.path);
-                    left_out.push(format!("{path}, because some servers take it for {other}."));
-                }
-            } else {
+            } else if lines.iter().all(|it| it.host != line.host || it.path != path) {
                 lines.push(Line { path: path.to_owned(), ..line.clone() });
-                in_html.push(line.clone());
             }
+            in_html.push(line.clone());
         }
         left_out.extend(elsewhere.into_iter().map(|(host, count)| {
             let lines = counted(count, "line");
@@ -147,17 +150,54 @@ impl Advice {
         }));
         let mut documents: Vec<Document> = Vec::new();
         for document in &self.documents {
-            match document.sendable() {
-                Some(_) if documents.iter().any(|it| it.answers_for(document)) => {}
-                Some(said) => documents.push(said),
-                None => left_out.push(format!(
-                    "links of {}, because the path or they need quoting, or it stands for several.",
-                    printable(&document.path)
-                )),
+            let said = document.sendable().and_then(|said| {
+                let also = self.also_matched(&document.host, &document.path, None);
+                also.map_or(Ok(said), Err)
+            });
+            match said {
+                Ok(said) => match documents.iter().find(|it| it.answers_for(&said)) {
+                    None => documents.push(said),
+                    Some(first) if first.all_links() == said.all_links() => {}
+                    Some(first) => left_out.push(format!(
+                        "links of {}, because a server takes it for {}.",
+                        printable(&document.path),
+                        printable(&first.path)
+                    )),
+                },
+                Err(why) => {
+                    let path = printable(&document.path);
+                    left_out.push(format!("links of {path}, because {why}."));
+                }
             }
         }
-        let said = Self { found: self.found.clone(), lines, documents, nothing: self.nothing };
+        let said = Self { lines, documents, ..self.clone() };
         Sendable { said, in_html, left_out }
+    }
+
+    /// Why a server that has this path in its configuration would also change another response; `priority`: which that response has, too,
+    /// otherwise.
+    fn also_matched(&self, host: &str, path: &str, priority: Option<Priority>) -> Option<String> {
+        let of_lines = self.lines.iter().map(|it| (&it.host, &it.path));
+        let of_documents = self.documents.iter().map(|it| (&it.host, &it.path));
+        let sent = self.sent.iter().map(|it| (&it.0, &it.1));
+        let mut all = sent.chain(of_lines).chain(of_documents);
+        let [plain, key] = [without_query(path), &match_key(path)];
+        let (_, other) = all.find(|(of, other)| {
+            let is_host = *of == host || of.is_empty() || host.is_empty();
+            let is_alike = is_host && *other != path && match_key(other) == *key;
+            is_alike && (priority.is_none() || self.priority_of(of, other) != priority)
+        })?;
+        let shown = printable(other);
+        Some(if without_query(other) == plain {
+            format!("servers match a path without its query, and would change {shown}, too")
+        } else {
+            format!("some servers take it for {shown}")
+        })
+    }
+
+    fn priority_of(&self, host: &str, path: &str) -> Option<Priority> {
+        let mut lines = self.lines.iter().filter(|it| it.path == path);
+        lines.find(|it| it.host == host || host.is_empty()).map(|it| it.priority)
     }
 
     /// Whether there is nothing to export.
@@ -230,14 +270,17 @@ pub(super) fn paths_of(path: &str) -> Vec<String> {
 }
 
 impl Document {
-    /// The part that every server can express; `None` if nothing remains.
-    fn sendable(&self) -> Option<Self> {
+    /// The part that every server can express, or why nothing remains.
+    fn sendable(&self) -> Result<Self, String> {
         let path = without_query(&self.path);
         let mut said = Self { path: path.to_owned(), ..self.clone() };
         said.links.retain(|it| is_link(it));
         said.early_hints.retain(|it| is_link(it));
-        let can_be_said = problem(&said.host, path).is_none() && !said.is_empty();
-        can_be_said.then_some(said)
+        match problem(&said.host, path) {
+            Some(why) => Err(why),
+            None if said.is_empty() => Err("its links need quoting".to_owned()),
+            None => Ok(said),
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -314,17 +357,41 @@ fn without_query(path: &str) -> &str {
     path.split('?').next().unwrap_or_default()
 }
 
-/// Why servers cannot match exactly this path.
-fn problem(host: &str, path: &str) -> Option<&'static str> {
+/// Why servers cannot match exactly this path, and what to do.
+fn problem(host: &str, path: &str) -> Option<String> {
     let decoded = matched(path);
+    let odd = decoded.chars().find(|it| !is_plain(*it)).map(|it| match it {
+        it if it.is_ascii_graphic() => it.to_string(),
+        it => format!("U+{:04X}", u32::from(it)),
+    });
     // Servers merge slashes and resolve dots before they match, some of them or all.
     let mut parts = decoded.split('/');
     if decoded.contains("//") || parts.any(|it| [".", ".."].contains(&it)) {
-        return Some("servers shorten its path");
+        return Some("servers shorten its path".to_owned());
     }
     let has_slash = decoded.matches('/').count() != path.matches('/').count();
-    let is_sendable = is_plain(&decoded) && !has_slash && path.is_ascii() && is_one_path(path);
-    (!is_sendable || !is_host(host)).then_some("its path needs quoting")
+    match (odd, is_host(host)) {
+        _ if has_slash => {
+            Some("its path has an encoded slash, which servers take for a slash".to_owned())
+        }
+        _ if path.len() > PATH_BYTES_MAX => Some(format!(
+            "a server such as nginx takes at most 4,096 bytes; this path has {}",
+            path.len()
+        )),
+        (Some(odd), _) => Some(format!(
+            "{odd} in a path has a meaning of its own in some servers' configurations: rename the file, or use `fetchpriority`"
+        )),
+        (None, false) => Some(format!("{} is not a host's name", printable(host))),
+        _ if !path.is_ascii() || !is_one_path(path) => {
+            Some("browsers send its path percent-encoded: name it so".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// What servers that ignore the case of letters compare.
+fn match_key(path: &str) -> String {
+    matched(without_query(path)).to_ascii_lowercase()
 }
 
 /// The path as servers match it: decoded.
@@ -332,9 +399,9 @@ pub(super) fn matched(path: &str) -> String {
     percent_decode_str(path).decode_utf8_lossy().into_owned()
 }
 
-/// Whether no server's configuration gives a character of `path` a meaning between double quotes.
-fn is_plain(path: &str) -> bool {
-    path.chars().all(|it| it.is_alphanumeric() || "/._~-+,=:@!&; ".contains(it))
+/// Whether no server's configuration gives the character a meaning between double quotes.
+fn is_plain(letter: char) -> bool {
+    letter.is_alphanumeric() || "/._~-+,=:@!&; ".contains(letter)
 }
 
 fn is_host(host: &str) -> bool {
@@ -346,7 +413,7 @@ fn is_link(link: &str) -> bool {
     link.bytes().all(|it| it.is_ascii_alphanumeric() || b"/._~-+,=:@!&?<>; ".contains(&it))
 }
 
-/// Makes a path from a recording safe in a comment, which it must not end.
+/// Makes a path from a recording safe in a comment, which it must not end, and which a server reads into a small buffer.
 fn printable(path: &str) -> String {
-    path.escape_default().to_string()
+    shown(path, SHOWN_CHARACTERS)
 }

@@ -39,6 +39,7 @@ pub fn of_policy(config: &Config) -> Advice {
         found: config.routes.iter().filter_map(untold).collect(),
         lines,
         documents: config.routes.iter().filter_map(|it| document(it, &host)).collect(),
+        sent: namers.sent(),
         nothing: Nothing::OfPolicy,
     }
 }
@@ -70,6 +71,13 @@ impl Namers {
             }
             ConfigSite::Upstream(_) => Self::Unknown,
         }
+    }
+
+    /// What the pages ask for, at any host.
+    fn sent(&self) -> Vec<(String, String)> {
+        let Self::Pages(pages) = self else { return Vec::new() };
+        let all = pages.iter().flat_map(|it| &it.resources);
+        all.map(|it| (String::new(), it.url.clone())).collect()
     }
 
     fn of_path(&self, path: &str) -> NamedBy {

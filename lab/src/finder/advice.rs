@@ -17,6 +17,7 @@ pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints
     advice.found.extend([answer.sentence.clone(), answer.certainty.clone()]);
     for by_resource in found {
         advice.found.extend(by_resource.words());
+        advice.sent.extend(by_resource.page().into_iter().flat_map(|it| sent(it)));
         let Some(page) = by_resource.page().filter(|_| by_resource.is_better) else {
             continue;
         };
@@ -38,6 +39,12 @@ pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints
         }));
     }
     advice
+}
+
+/// What the page asks for: host and path of each resource.
+pub(super) fn sent(page: &Page) -> Vec<(String, String)> {
+    let all = page.resources.iter();
+    all.map(|it| (http3::host(page.host(it.id)).to_owned(), it.url.clone())).collect()
 }
 
 pub(super) fn line(page: &Page, found: &ResourcePriority) -> Line {

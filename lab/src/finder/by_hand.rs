@@ -1,6 +1,6 @@
 //! Changes to a page by hand, instead of by a search: priorities of responses, preloads, early hints and pushes.
 
-use super::advice::line;
+use super::advice::{line, sent};
 use super::configuration::{PolicySite, route};
 use super::{ByResource, ResourcePriority};
 use crate::bounds;
@@ -94,7 +94,7 @@ impl ByHand {
         let is_nothing = document.links.is_empty() && document.early_hints.is_empty();
         let documents = if is_nothing { Vec::new() } else { vec![document] };
         let lines = lines.map(|it| line(page, &it)).collect();
-        Advice { found, lines, documents, ..Advice::default() }
+        Advice { found, lines, documents, sent: sent(page), ..Advice::default() }
     }
 
     /// The same as a configuration for `utmost serve --config`; `why` becomes its first comment.
@@ -110,7 +110,7 @@ impl ByHand {
         let pushes: Vec<String> =
             self.pushes.iter().map(|id| page.resources[*id].url.clone()).collect();
         let keys = list_key("push", &pushes) + hints.as_str();
-        let route = route(&found, site.host_of(page), page, &keys, &mut BTreeSet::new());
+        let route = route(&found, site.host_of(page, &[]), page, &keys, &mut BTreeSet::new());
         format!(
             "# {why}\n# Serve it with utmost serve --config FILE.\n\n[site]\n{}\nscheme = {}\nsignals = \"obey\"\n\n{route}",
             site.keys(),
@@ -152,13 +152,9 @@ impl ByResource {
             page_sha256: page_sha256(page),
             is_better: true,
             resources,
-            unsure: Vec::new(),
-            late: Vec::new(),
-            alike: Vec::new(),
             assumptions: page.source.assumptions.clone(),
-            networks: Vec::new(),
-            changes_server: false,
             of: Some(Arc::clone(page)),
+            ..Self::default()
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use super::answer::JudgedCandidate;
 use super::moved::{all_moved, later};
+use super::one_policy::{decide, merge};
 use super::paired_loads::{Batch, Pair, pairs};
 use super::seen::Noticed;
 use super::trial::{BATCH, Indices};
@@ -18,9 +19,15 @@ use crate::study::statistics::{geometric_mean, median};
 use crate::study::{RunRecord, StudyError, page_sha256};
 use corpus::Page;
 use corpus::page::BrowserPriority;
+use gateway::is_one_path;
 use qlog_tools::short_texts::shown;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Why a resource has no line, if no line can name it.
+const UNWRITABLE: &str =
+    "no configuration can name a path with *, # or white space: percent-encode them in the page";
 
 /// The largest slowdown of a page on any network.
 const SLOWER_MAX: f64 = bounds::SEEN_LATER_MAX;
@@ -29,7 +36,7 @@ const SLOWER_MAX: f64 = bounds::SEEN_LATER_MAX;
 const PROBLEM_CHARACTERS: usize = 300;
 
 /// Priorities for the resources of a page.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct ByResource {
     /// The page.
     pub page: String,
@@ -41,6 +48,9 @@ pub struct ByResource {
     pub resources: Vec<ResourcePriority>,
     /// URLs of resources without a line because another recording of the page would reverse it.
     pub unsure: Vec<String>,
+    /// URLs of resources whose lines were left out, by the reason.
+    #[serde(skip)]
+    pub(super) not_kept: BTreeMap<String, Vec<String>>,
     /// URLs of visible images that these priorities delay; the priorities then do not count as better.
     pub late: Vec<String>,
     /// Paths of the documents with the same template, which were not loaded.
@@ -71,6 +81,12 @@ pub struct ResourcePriority {
     /// Milliseconds by which it completes later than in the present order, on the network with the largest gain that is shown (Hodges
     /// and Lehmann); negative: earlier.
     pub later_ms: f64,
+}
+
+impl ResourcePriority {
+    pub(super) fn priority(&self) -> BrowserPriority {
+        BrowserPriority { urgency: self.urgency, incremental: self.incremental }
+    }
 }
 
 /// The gain of priorities on a network.
@@ -118,12 +134,8 @@ pub fn by_resource(
     for page in &question.pages() {
         all.extend(of_page(question, page, progress)?);
     }
-    let gains = all.iter_mut().flat_map(|it| &mut it.networks);
-    JudgedCandidate::judge(gains.map(|it| (&mut it.judgement, &mut it.verdict)).collect());
-    for page in &mut all {
-        page.decide(question);
-    }
-    Ok(all)
+    decide(question, all.iter_mut().collect());
+    merge(question, all, progress)
 }
 
 fn of_page(
@@ -133,23 +145,43 @@ fn of_page(
 ) -> Result<Option<ByResource>, StudyError> {
     let ideal: Vec<Network> = question.networks.iter().map(Network::for_ideal).collect();
     let recordings = question.searched_recordings(page);
-    let Some(found) = bounds::priorities(&recordings, &ideal, &|| true) else { return Ok(None) };
-    let signalled = signalling(page, &found.priorities);
-    let with_priorities = |batch: &Batch<'_>| Batch { page: &signalled, ..batch.clone() }.obeying();
-    let pairs = pairs(question, page, progress, with_priorities, None)?;
-    let mut gains: Vec<Gain> = pairs.iter().map(|it| Gain::of(&question.goal, page, it)).collect();
-    for ((gain, pair), ideal) in gains.iter_mut().zip(&pairs).zip(&ideal) {
+    let Some(search) = bounds::priorities(&recordings, &ideal, &|| true) else { return Ok(None) };
+    let (usual, mut priorities) = (bounds::usual(page), search.priorities);
+    let mut not_kept: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for resource in page.resources.iter().filter(|it| !is_one_path(&it.url)) {
+        if priorities[resource.id] != usual[resource.id] {
+            priorities[resource.id] = usual[resource.id];
+            not_kept.entry(UNWRITABLE.to_owned()).or_default().push(page.url(resource.id));
+        }
+    }
+    let mut found = loaded(question, page, &priorities, progress)?;
+    for (gain, ideal) in found.networks.iter_mut().zip(&ideal) {
         let oracle = question.oracle.then(|| bounds::oracle(page, ideal, Effort::default()));
         let Some(oracle) = oracle.flatten() else { continue };
         // It has the packets of the page as recorded.
-        let batch = Batch::on_stack(question, page, vec![pair.network.clone()], 0, progress);
+        let network = question.networks.iter().filter(|it| it.name == gain.network).cloned();
+        let batch = Batch::on_stack(question, page, network.collect(), 0, progress);
         let of_oracle = batch.knowing(schedule_scheme(&oracle, "oracle-order"))?.runs;
         gain.oracle_ms = as_recorded(&question.goal, &of_oracle);
         gain.percent_of_oracle = percent(gain.present_ms, gain.found_ms, gain.oracle_ms);
     }
-    let unsure = found.doubtful.into_iter().map(|it| page.url(it)).collect();
+    let unsure = search.doubtful.into_iter().map(|it| page.url(it)).collect();
     let alike = question.alike.get(&page.name).cloned().unwrap_or_default();
-    Ok(Some(ByResource { unsure, alike, ..answer(page, &found.priorities, &pairs, gains) }))
+    Ok(Some(ByResource { unsure, alike, not_kept, ..found }))
+}
+
+/// The page with these priorities, loaded but not judged.
+pub(super) fn loaded(
+    question: &Question,
+    page: &Arc<Page>,
+    priorities: &Priorities,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Result<ByResource, StudyError> {
+    let signalled = signalling(page, priorities);
+    let with_priorities = |batch: &Batch<'_>| Batch { page: &signalled, ..batch.clone() }.obeying();
+    let pairs = pairs(question, page, progress, with_priorities, None)?;
+    let gains = pairs.iter().map(|it| Gain::of(&question.goal, page, it)).collect();
+    Ok(answer(page, priorities, &pairs, gains))
 }
 
 /// The page whose browser signals these priorities.
@@ -221,15 +253,12 @@ fn answer(
     ByResource {
         page: page.name.clone(),
         page_sha256: page_sha256(page),
-        is_better: false,
         resources,
-        unsure: Vec::new(),
         late: late(page, pairs),
-        alike: Vec::new(),
         assumptions: page.source.assumptions.clone(),
         networks,
-        changes_server: false,
         of: Some(Arc::clone(page)),
+        ..ByResource::default()
     }
 }
 
@@ -284,19 +313,7 @@ impl ByResource {
             incremental: true,
             later_ms: -500.0,
         };
-        Self {
-            page: page.to_owned(),
-            page_sha256: String::new(),
-            is_better: false,
-            resources: vec![line],
-            unsure: Vec::new(),
-            late: Vec::new(),
-            alike: Vec::new(),
-            assumptions: Vec::new(),
-            networks,
-            changes_server: false,
-            of: None,
-        }
+        Self { page: page.to_owned(), resources: vec![line], networks, ..Self::default() }
     }
 }
 
@@ -310,8 +327,8 @@ impl ByResource {
     pub(super) fn signalled(&self) -> Option<Arc<Page>> {
         let page = self.of.as_ref()?;
         let mut priorities = bounds::usual(page);
-        for ResourcePriority { id, urgency, incremental, .. } in &self.resources {
-            priorities[*id] = BrowserPriority { urgency: *urgency, incremental: *incremental };
+        for line in &self.resources {
+            priorities[line.id] = line.priority();
         }
         Some(signalling(page, &priorities))
     }
@@ -353,9 +370,13 @@ impl ByResource {
             }
         }
         let is_somewhere = self.networks.iter().any(|it| it.verdict == Verdict::Better);
-        let is_harmless = self.networks.iter().all(Gain::is_harmless);
-        self.is_better = has_change && is_somewhere && is_harmless && self.late.is_empty();
+        self.is_better = has_change && is_somewhere && self.is_harmless();
         self.measure_lines();
+    }
+
+    /// Whether no network is slower, and nothing is seen later.
+    pub(super) fn is_harmless(&self) -> bool {
+        self.networks.iter().all(Gain::is_harmless) && self.late.is_empty()
     }
 }
 

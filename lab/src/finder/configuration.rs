@@ -38,12 +38,13 @@ impl PolicySite {
         }
     }
 
-    /// The host of a page's route; `None`: any. A folder serves the same files under every name.
-    pub(super) fn host_of<'a>(&self, page: &'a Page) -> Option<&'a str> {
-        match self {
-            Self::Folder(_) => None,
-            _ => Some(http3::host(page.host(0))).filter(|it| !it.is_empty()),
-        }
+    /// The host of a page's route; `None`: any. A folder serves the same files under every name, so a host is named only to tell it
+    /// from the hosts of `others`.
+    pub(super) fn host_of<'a>(&self, page: &'a Page, others: &[&Page]) -> Option<&'a str> {
+        let host = http3::host(page.host(0));
+        let is_alone = others.iter().all(|it| http3::host(it.host(0)) == host);
+        let is_any = host.is_empty() || (is_alone && matches!(self, Self::Folder(_)));
+        (!is_any).then_some(host)
     }
 }
 
@@ -70,6 +71,8 @@ pub fn policy(
         quoted(SignalUse::Obey.name()),
     )];
     let mut told = BTreeSet::new();
+    let mut pages = pages_of(found);
+    pages.extend(hints.iter().map(|it| it.page().as_ref()));
     for page in found {
         text.push("\n".to_owned());
         text.extend(page.words().iter().map(|it| format!("# {it}\n")));
@@ -80,7 +83,7 @@ pub fn policy(
                 let why = "its hints, below, gain more, and both at once were not loaded";
                 text.push(format!("# page {}: priorities are left out: {why}\n", page.page));
             }
-            Some(of) => text.push(route(page, site.host_of(of), of, "", &mut told)),
+            Some(of) => text.push(route(page, site.host_of(of, &pages), of, "", &mut told)),
             None => text.push(format!("# page {}: {}\n", page.page, page.without_route())),
         }
     }
@@ -88,7 +91,7 @@ pub fn policy(
         text.push("\n".to_owned());
         text.extend(page.words().iter().map(|it| format!("# {it}\n")));
         if page.is_better {
-            text.push(hinting(page, site.host_of(page.page()), &mut told));
+            text.push(hinting(page, site.host_of(page.page(), &pages), &mut told));
         }
     }
     text.concat()
@@ -96,15 +99,18 @@ pub fn policy(
 
 /// The routes alone, for pasting into an existing configuration.
 pub fn routes(found: &[ByResource], site: &PolicySite) -> String {
-    let (mut told, mut text) = (BTreeSet::new(), Vec::new());
+    let (mut told, mut text, pages) = (BTreeSet::new(), Vec::new(), pages_of(found));
     for page in found.iter().filter(|it| it.is_better && !it.resources.is_empty()) {
-        text.extend(page.page().map(|of| route(page, site.host_of(of), of, "", &mut told)));
+        text.extend(page.page().map(|of| route(page, site.host_of(of, &pages), of, "", &mut told)));
     }
     text.concat()
 }
 
-/// The route of a page's document, with the keys of its hints. A path has only one table in a file, from the first page with
-/// it.
+fn pages_of(found: &[ByResource]) -> Vec<&Page> {
+    found.iter().filter_map(|it| Some(it.page()?.as_ref())).collect()
+}
+
+/// The route of a page's document, with the keys of its hints. A path has only one table in a file: it holds for all pages.
 pub(super) fn route(
     found: &ByResource,
     host: Option<&str>,
@@ -114,16 +120,15 @@ pub(super) fn route(
 ) -> String {
     let path = page.resources.first().map_or("/", |it| it.url.as_str());
     let place = format!("{}{path}", host.unwrap_or_default());
-    if !is_one_path(path) || !told.insert(format!("route {place}")) {
-        return format!("# left out: no second route can be for {place}\n");
+    if !is_one_path(path) {
+        return format!("# left out: no route can be for {place}\n");
     }
-    let signals = quoted(SignalUse::Override.name());
-    let mut text = vec![format!(
-        "[[route]]\n{}path = {}\nscheme = {}\nsignals = {signals}  # obey what browsers ask for, except for the following\n{hints}",
-        host_key(host),
-        quoted(path),
-        quoted(OF_SITE)
-    )];
+    let mut text = vec![if told.insert(format!("route {place}")) {
+        let overriding = overriding(host, path);
+        format!("{overriding}  # obey what browsers ask for, except for the following\n{hints}")
+    } else {
+        format!("# its route is above: {place}\n")
+    }];
     for priority in &found.resources {
         let resource = &page.resources[priority.id];
         let path = resource.url.escape_default();
@@ -138,15 +143,19 @@ pub(super) fn route(
         });
     }
     for path in found.alike.iter().filter(|it| is_one_path(it)) {
-        let host = host_key(host);
-        text.push(format!("# has the template of {}\n", page.resources[0].url));
-        text.push(format!(
-            "[[route]]\n{host}path = {}\nscheme = {}\nsignals = {signals}\n",
-            quoted(path),
-            quoted(OF_SITE)
-        ));
+        if told.insert(format!("route {}{path}", host.unwrap_or_default())) {
+            text.push(format!("# has the template of {}\n", page.resources[0].url));
+            text.push(overriding(host, path) + "\n");
+        }
     }
     text.concat()
+}
+
+/// A route whose page takes the tables of the file.
+fn overriding(host: Option<&str>, path: &str) -> String {
+    let [path, scheme] = [path, OF_SITE].map(quoted);
+    let signals = quoted(SignalUse::Override.name());
+    format!("[[route]]\n{}path = {path}\nscheme = {scheme}\nsignals = {signals}", host_key(host))
 }
 
 /// The route of a document whose response has hints, unless it already has one.
@@ -177,4 +186,52 @@ fn table(resource: &PageResource, priority: &ResourcePriority, moved: &str) -> S
         "[route.resource.{}]  # {moved}\n{facts}urgency = {urgency}  # from 0, first, to 7, last\nincremental = {incremental}  # {shares}\n",
         quoted(&resource.url)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::one_policy::tests::{gaining, page};
+    use super::*;
+
+    /// The text, and the routes and tables that the server reads from it.
+    fn served(text: &str) -> (Vec<(Option<String>, String)>, Vec<String>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("policy.toml");
+        std::fs::write(&file, format!("[site]\nroot = \".\"\n{text}")).expect("written");
+        let config = gateway::Config::load(&file).expect("a configuration");
+        let mut routes: Vec<_> = config.routes.into_iter().map(|it| (it.host, it.path)).collect();
+        routes.dedup();
+        (routes, config.directives.into_keys().collect())
+    }
+
+    #[test]
+    fn documents_with_one_path_at_two_hosts_have_a_route_each_also_for_a_folder() {
+        let images = [("/a.png", 9, false), ("/b.png", 9, true)];
+        let pages = ["one.test", "two.test"].map(|host| page("", host, &images));
+        let found = [gaining(&pages[0], 1.2, &[(1, 7)]), gaining(&pages[1], 1.2, &[(2, 0)])];
+        let folder = PolicySite::Folder(".".to_owned());
+        let (routes_of_both, tables) = served(&routes(&found, &folder));
+        for host in ["one.test", "two.test"] {
+            assert!(
+                routes_of_both.contains(&(Some(host.to_owned()), "/".to_owned())),
+                "{routes_of_both:?}"
+            );
+        }
+        assert_eq!(tables, ["/a.png", "/b.png"]);
+        let text = routes(&found[..1], &folder);
+        assert!(
+            !text.contains("host = "),
+            "a folder with one host serves it under every name: {text}"
+        );
+    }
+
+    #[test]
+    fn two_recordings_of_one_document_share_its_route_and_lose_no_table() {
+        let images = [("/a.png", 9, false), ("/b.png", 9, true)];
+        let page = page("", "one.test", &images);
+        let found = [gaining(&page, 1.2, &[(1, 7)]), gaining(&page, 1.2, &[(2, 0)])];
+        let text = routes(&found, &PolicySite::ToFillIn);
+        assert_eq!(text.matches("[[route]]").count(), 1, "{text}");
+        assert_eq!(served(&text).1, ["/a.png", "/b.png"]);
+    }
 }

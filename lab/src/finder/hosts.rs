@@ -48,7 +48,8 @@ impl Advice {
     pub fn at_host(mut self, host: Option<&str>) -> Self {
         let of_lines = self.lines.iter_mut().map(|it| &mut it.host);
         let of_documents = self.documents.iter_mut().map(|it| &mut it.host);
-        for of in of_lines.chain(of_documents) {
+        let of_sent = self.sent.iter_mut().map(|it| &mut it.0);
+        for of in of_lines.chain(of_documents).chain(of_sent) {
             let any = is_stand_in(of).then_some("");
             if let Some(host) = host.or(any) {
                 host.clone_into(of);

@@ -3,6 +3,10 @@
 use super::seen::length_text;
 use super::words::{doubt, evidence};
 use super::{ByResource, ResourcePriority, Verdict, WHAT_YOU_HAVE};
+use qlog_tools::short_texts::shown;
+
+/// The longest path of a resource that was left out.
+const PATH_CHARACTERS: usize = 120;
 
 impl ByResource {
     /// Their gain in words: a sentence for each network, and why lines were omitted.
@@ -44,10 +48,9 @@ impl ByResource {
         if self.resources.is_empty() && self.is_known() {
             // Without a change, the ratios are of the same loads.
             sentences.retain(|_| self.changes_server);
-            sentences.push(format!(
-                "{}: no resource needs a priority other than the browser's.",
-                self.page
-            ));
+            let none = "no resource needs a priority other than the browser's";
+            let is_kept = self.not_kept.is_empty();
+            sentences.extend(is_kept.then(|| format!("{}: {none}.", self.page)));
         }
         sentences.extend(self.doubts());
         sentences
@@ -83,6 +86,7 @@ impl ByResource {
     pub(super) fn without_route(&self) -> &'static str {
         match () {
             () if !self.is_known() => "unknown",
+            () if !self.not_kept.is_empty() => "no priority that gains can be kept",
             () if self.is_better => "no priority but the browser's is needed",
             () => "no difference",
         }
@@ -105,13 +109,18 @@ impl ByResource {
         };
         let late = listed(&self.late)
             .map(|it| format!("{page}: {left_out} a visible image arrives later: {it}."));
-        unsure.into_iter().chain(late).collect()
+        let not_kept = self.not_kept.iter().filter_map(|(why, urls)| {
+            let what = if urls.len() == 1 { "a priority" } else { "priorities" };
+            Some(format!("{page}: {what} for {}: {why}.", listed(urls)?))
+        });
+        unsure.into_iter().chain(not_kept).chain(late).collect()
     }
 }
 
-/// The path of a URL.
+/// The path of a URL, with its query.
 fn path(url: &str) -> String {
-    url::Url::parse(url).map_or_else(|_| url.to_owned(), |it| it.path().to_owned())
+    let path = url::Url::parse(url).map(|it| it[url::Position::BeforePath..].to_owned());
+    shown(&path.unwrap_or_else(|_| url.to_owned()), PATH_CHARACTERS)
 }
 
 #[cfg(test)]

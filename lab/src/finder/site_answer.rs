@@ -8,6 +8,7 @@ use super::{ByResource, Question, Verdict, WHAT_YOU_HAVE};
 use crate::export::Nothing;
 use qlog_tools::short_texts::counted;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Key phrases of importers' and recorders' assumptions about missing responses.
 const LEFT_OUT: [&str; 3] = ["other hosts", "left out because", "could not be reached"];
@@ -76,8 +77,9 @@ fn best<'a>(gains: impl Iterator<Item = OnNetwork<'a>>) -> Option<OnNetwork<'a>>
 }
 
 fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> String {
-    let lines: usize = better.iter().map(|it| it.resources.len()).sum();
-    let responses = counted(lines, "response");
+    // Pages share lines.
+    let lines = better.iter().flat_map(|it| &it.resources).map(|it| &it.url);
+    let responses = counted(lines.collect::<BTreeSet<_>>().len(), "response");
     let of = match found.len() {
         1 => format!(" of {}", better[0].page),
         pages => format!(" on {} of {pages} pages", better.len()),
@@ -176,6 +178,12 @@ fn nothing(found: &[ByResource]) -> String {
         }
         (several, _) => format!("the {} pages", several.len()),
     };
+    let is_written = found.iter().all(|it| it.not_kept.is_empty());
+    if !is_written {
+        return format!(
+            "Keep {WHAT_YOU_HAVE}: no priority that can be kept makes {pages} faster. What was left out is named below."
+        );
+    }
     if found.iter().any(|it| it.changes_server) {
         return format!("Keep {WHAT_YOU_HAVE}: RFC 9218 does not make {pages} faster.");
     }
@@ -236,7 +244,8 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         }
         _ => "an imitated recording of another day".to_owned(),
     };
-    let tried = found.iter().any(|it| it.changes_server || !it.resources.is_empty());
+    let has_line = |it: &ByResource| !it.resources.is_empty() || !it.not_kept.is_empty();
+    let tried = found.iter().any(|it| it.changes_server || has_line(it));
     let how = match verdict {
         Verdict::Unsure => {
             format!("{pairs} pairs of loads or more do not all agree, each of {recordings}")

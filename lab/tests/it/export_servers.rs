@@ -174,30 +174,43 @@ fn free_port() -> u16 {
 }
 
 #[track_caller]
-fn takes(program: &Program) {
-    let Some(sandbox) = program.sandbox("shop.example", &advice()) else { return };
+fn takes(program: &Program, advice: &Advice) {
+    let Some(sandbox) = program.sandbox("shop.example", advice) else { return };
     let output = sandbox.command(program.check).output().expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
 fn nginx_takes_its_export() {
-    takes(&NGINX);
+    takes(&NGINX, &advice());
 }
 
 #[test]
 fn caddy_takes_its_export() {
-    takes(&CADDY);
+    takes(&CADDY, &advice());
 }
 
 #[test]
 fn h2o_takes_its_export() {
-    takes(&H2O);
+    takes(&H2O, &advice());
 }
 
 #[test]
 fn apache_takes_its_export() {
-    takes(&APACHE);
+    takes(&APACHE, &advice());
+}
+
+#[test]
+fn every_server_begins_with_long_paths() {
+    let page = corpus::page("agency-index").expect("a bundled page");
+    for program in [&NGINX, &CADDY, &H2O, &APACHE] {
+        for bytes in [20, 40, 210, 235, 256, 480, 1000, 3500] {
+            let mut advice = advice_for(&page);
+            advice.lines.truncate(1);
+            advice.lines[0].path = format!("/{}", "a".repeat(bytes - 1));
+            takes(program, &advice);
+        }
+    }
 }
 
 /// What a bundled page should send differently: priorities of three resources, a link, and early hints.

@@ -35,10 +35,11 @@ pub(crate) fn advice() -> Advice {
         lines: vec![
             line("/hero.jpg?w=800", Kind::Image, (1, false), -1590.2),
             line("/late.js", Kind::Js, (5, false), 230.0),
-            line("/hero.jpg", Kind::Image, (2, false), 0.0),
+            line("/img.php?id=1", Kind::Image, (7, false), 0.0),
+            line("/photo.jpg", Kind::Image, (2, false), 0.0),
             line("/a\"b;}.css\n", Kind::Css, (1, false), -3.0),
             line("/top.css", Kind::Css, (0, true), -2.0),
-            line("/Hero.JPG", Kind::Image, (6, false), 1.0),
+            line("/Photo.JPG", Kind::Image, (6, false), 1.0),
         ],
         documents: vec![Document {
             host: "shop.example".to_owned(),
@@ -46,6 +47,7 @@ pub(crate) fn advice() -> Advice {
             links: vec![preload("/font.woff2", "font") + "; crossorigin"],
             early_hints: vec![preload("/top.css", "style")],
         }],
+        sent: vec![("shop.example".to_owned(), "/img.php?id=hero".to_owned())],
         ..Advice::default()
     }
 }
@@ -174,8 +176,70 @@ fn an_export_without_lines_says_why() {
     let quoted = line("/a\"b.css", Kind::Css, (1, false), -3.0);
     assert_eq!(
         end(&Advice { lines: vec![quoted], ..Advice::default() }),
-        "# Left out: /a\\\"b.css, because its path needs quoting. No line that gains can be written for this server, so there is nothing \
-         to paste.\n"
+        "# Left out: /a\"b.css, because \" in a path has a meaning of its own in some servers' configurations: rename the file, or use \
+         `fetchpriority`. No line that gains can be written for this server, so there is nothing to paste.\n"
+    );
+}
+
+/// What an export leaves out of these lines, if pages also ask for `sent` at the same host.
+fn left_out(lines: &[(&str, u8)], sent: &[&str]) -> Vec<String> {
+    let lines = lines.iter().map(|it| line(it.0, Kind::Image, (it.1, false), -1.0)).collect();
+    let sent = sent.iter().map(|it| ("shop.example".to_owned(), (*it).to_owned())).collect();
+    let text = named("nginx").export(&Advice { lines, sent, ..Advice::default() });
+    let text = text.replace("\n# ", " ");
+    let left_out = text.split(" Left out: ").skip(1);
+    let sentences = left_out.filter_map(|it| it.split(". ").next());
+    sentences.map(|it| it.trim_end_matches('.').to_owned()).collect()
+}
+
+#[test]
+fn a_line_that_a_server_would_also_apply_to_another_response_is_left_out() {
+    let query = |other: &str| {
+        format!(
+            "because servers match a path without its query, and would change {other}, too; `fetchpriority` can move it alone"
+        )
+    };
+    let case = |other: &str| {
+        format!("because some servers take it for {other}; `fetchpriority` can move it alone")
+    };
+    assert_eq!(
+        left_out(&[("/i?id=x", 7)], &["/i?id=hero", "/i?id=x"]),
+        [format!("/i?id=x, {}", query("/i?id=hero"))]
+    );
+    assert_eq!(
+        left_out(&[("/i?1", 0), ("/i?2", 7)], &[]),
+        [format!("/i?1, {}", query("/i?2")), format!("/i?2, {}", query("/i?1"))]
+    );
+    assert_eq!(
+        left_out(&[("/hero.jpg", 0), ("/HERO.JPG", 7)], &[]),
+        [format!("/hero.jpg, {}", case("/HERO.JPG")), format!("/HERO.JPG, {}", case("/hero.jpg"))]
+    );
+    let nothing: [String; 0] = [];
+    assert_eq!(left_out(&[("/i?1", 7), ("/i?2", 7)], &["/i?1", "/i?2", "/other?3"]), nothing);
+}
+
+#[test]
+fn what_is_left_out_has_a_cause_with_the_character_and_a_remedy() {
+    let why = |path: &str| left_out(&[(path, 7)], &[]).concat();
+    for (path, odd) in
+        [("/photo(1).jpg", "("), ("/a|b", "|"), ("/quo'te.jpg", "'"), ("/e%CC%81", "U+0301")]
+    {
+        assert_eq!(
+            why(path),
+            format!(
+                "{path}, because {odd} in a path has a meaning of its own in some servers' configurations: rename the file, or use \
+                 `fetchpriority`"
+            )
+        );
+    }
+    assert_eq!(
+        why("/\u{65e5}.jpg"),
+        "/\u{65e5}.jpg, because browsers send its path percent-encoded: name it so"
+    );
+    let long = format!("/{}", "a".repeat(5000));
+    assert!(
+        why(&long)
+            .ends_with("a server such as nginx takes at most 4,096 bytes; this path has 5001")
     );
 }
 
@@ -229,8 +293,8 @@ fn paths_that_servers_shorten_are_left_out_and_encoded_ones_have_the_form_that_e
     for left_out in [
         "# Left out: /a//late.jpg, because servers shorten its path.\n",
         "# Left out: /a/%2E%2E/b.jpg, because servers shorten its path.\n",
-        "# Left out: /a%2Fb.jpg, because its path needs quoting.\n",
-        "# Left out: /late x.jpg, because its path needs quoting.\n",
+        "# Left out: /a%2Fb.jpg, because its path has an encoded slash, which servers take for a slash.\n",
+        "# Left out: /late x.jpg, because browsers send its path percent-encoded: name it so.\n",
     ] {
         assert!(nginx.contains(left_out), "{left_out}{nginx}");
     }

@@ -18,7 +18,7 @@ use crate::site::registrable_domain;
 use captures::{Fetch, Load, Size};
 use schedulers::Kind;
 use std::collections::{BTreeMap, BTreeSet};
-use url::Host;
+use url::{Host, Position, Url};
 
 /// Bytes on the wire per decoded byte of text, for pages without texts of known size: 4 to 1.
 const TEXT_RATIO: f64 = 0.25;
@@ -188,12 +188,12 @@ fn host_of(url: &str) -> String {
     }
 }
 
-/// The path in the form of a page, with the query.
+/// The path in the form of a page, with the query: percent-encoded as browsers do (WHATWG URL, 4.4), which some recordings do not.
 fn path_of(url: &str) -> String {
-    let authority = url.split_once("://").map_or(url, |it| it.1);
-    let path = authority.find(['/', '?']).map_or("", |it| &authority[it..]);
-    let slash = if path.starts_with('/') { "" } else { "/" };
-    format!("{slash}{}", printable(path))
+    match Url::parse(url) {
+        Ok(url) => url[Position::BeforePath..Position::AfterQuery].to_owned(),
+        Err(_) => format!("/{}", printable(url.splitn(4, '/').nth(3).unwrap_or_default())),
+    }
 }
 
 /// Browsers percent-encode bytes that are not printable; some recordings do not.
@@ -228,6 +228,22 @@ fn site_name(domain: &str, addresses: Addresses) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_what_browsers_send() {
+        let paths = [
+            ("https://shop.test", "/"),
+            ("https://shop.test?a", "/?a"),
+            ("https://shop.test/tick`.jpg", "/tick%60.jpg"),
+            ("https://shop.test/a b<\">{}^|'.jpg#part", "/a%20b%3C%22%3E%7B%7D^|'.jpg"),
+            ("https://shop.test/a?q=\"<>'`{}|#part", "/a?q=%22%3C%3E%27`{}|"),
+            ("https://shop.test/b\u{fc}?\u{fc}", "/b%C3%BC?%C3%BC"),
+            ("https://b%C3%BCcher.test:8443/%7ea%2F", "/%7ea%2F"),
+        ];
+        for (url, path) in paths {
+            assert_eq!(path_of(url), path, "{url}");
+        }
+    }
 
     #[test]
     fn a_host_is_what_browsers_send() {
