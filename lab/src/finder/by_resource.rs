@@ -133,7 +133,11 @@ fn of_page(
 ) -> Result<Option<ByResource>, StudyError> {
     let ideal: Vec<Network> = question.networks.iter().map(Network::for_ideal).collect();
     let recordings = question.searched_recordings(page);
-    let Some(found) = bounds::priorities(&recordings, &ideal, &|| true) else { return Ok(None) };
+    let tried = || {
+        progress(Step::Tried);
+        true
+    };
+    let Some(found) = bounds::priorities(&recordings, &ideal, &tried) else { return Ok(None) };
     let signalled = signalling(page, &found.priorities);
     let with_priorities = |batch: &Batch<'_>| Batch { page: &signalled, ..batch.clone() }.obeying();
     let pairs = pairs(question, page, progress, with_priorities, None)?;

@@ -1,15 +1,21 @@
 //! The answer in a few sentences: what to do, what was left out, and how certain it is.
 
 use super::by_resource::Gain;
+use super::doubts::{doubts, without_priorities};
 use super::others::Others;
 use super::seen::length_text;
 use super::words::{doubt, listed};
 use super::{ByResource, Question, Verdict, WHAT_YOU_HAVE};
 use crate::export::Nothing;
+use corpus::import::said::SEVERAL_LOADS;
 use serde::Serialize;
 
 /// Key phrases of importers' and recorders' assumptions about missing responses.
-const LEFT_OUT: [&str; 3] = ["other hosts", "left out because", "could not be reached"];
+const LEFT_OUT: [&str; 4] =
+    ["other hosts", "left out because", "could not be reached", SEVERAL_LOADS];
+
+/// The most doubts that an answer names.
+const DOUBTS_SHOWN: usize = 3;
 
 /// The advice to the owner of a site.
 #[derive(Debug, Clone, Serialize)]
@@ -249,11 +255,12 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         ),
     };
     let pages = found.iter().filter(|it| it.is_better || verdict != Verdict::Better);
-    let mut pages = pages.filter_map(ByResource::page);
-    let how = match pages.find_map(|it| Others::of(it).doubt()) {
+    let pages: Vec<_> = pages.filter_map(ByResource::page).collect();
+    let doubts: Vec<String> = pages.iter().flat_map(|it| doubts(it)).collect();
+    let how = match listed_doubts(&doubts) {
         _ if verdict == Verdict::Unknown => "Nothing is known.".to_owned(),
-        _ if verdict == Verdict::Unsure => format!("Unsure: {how}."),
-        Some(doubt) => format!("Unsure: {doubt}. {}.", capitalised(&how)),
+        Some(doubts) => format!("Unsure: {doubts}. {}.", capitalised(&how)),
+        None if verdict == Verdict::Unsure => format!("Unsure: {how}."),
         None => format!("Sure: {how}."),
     };
     let problem = gains().find_map(|it| it.problem.as_ref());
@@ -263,11 +270,22 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         1 => format!(" 1 load did not finish.{problem}"),
         several => format!(" {several} loads did not finish.{problem}"),
     };
+    let today = pages.iter().find_map(|it| without_priorities(it)).unwrap_or_default();
     format!(
-        "{how}{unfinished} {} is assumed to be {}. Loads are played back, not made by a browser.",
+        "{how}{unfinished} {} is assumed to be {}.{today} Loads are played back, not made by a browser.",
         capitalised(WHAT_YOU_HAVE),
         question.server.model
     )
+}
+
+/// The first doubts, and the number of the others.
+fn listed_doubts(doubts: &[String]) -> Option<String> {
+    let (shown, more) = doubts.split_at(doubts.len().min(DOUBTS_SHOWN));
+    let more = match more.len() {
+        0 => String::new(),
+        more => format!("; and {more} more doubts"),
+    };
+    (!shown.is_empty()).then(|| format!("{}{more}", shown.join("; ")))
 }
 
 impl Gain {
