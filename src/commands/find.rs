@@ -32,9 +32,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What the progress counts.
-const LOADS: &str = "page loads";
-
 const FORMAT: &str = "utmost-find/2";
 
 /// Find which responses of a page should come earlier, and the configuration for it
@@ -201,7 +198,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let before = arguments.compare.read(&arguments.metric)?;
     let question = question(arguments)?;
-    let bar = output::progress(0, LOADS);
+    let bar = output::progress(0, "page loads");
     let found =
         Found::search(arguments, &question, &counting(&bar)).map_err(super::compare::failure)?;
     values::none_failed(question.schemes.iter().filter_map(Contender::scheme))?;
@@ -284,16 +281,16 @@ impl Arguments {
 
 /// Shows loads on `bar`, including loads that are planned while others run, and the search that precedes them.
 pub(super) fn counting(bar: &ProgressBar) -> impl Fn(Step) + Sync {
-    let tried = AtomicUsize::new(0);
+    let (what, tried) = (bar.message(), AtomicUsize::new(0));
     move |step| match step {
         Step::Planned(loads) => {
             bar.inc_length(loads as u64);
-            bar.set_message(LOADS);
+            bar.set_message(what.clone());
         }
         Step::Loaded => bar.inc(1),
         Step::Tried => {
             let tried = tried.fetch_add(1, Ordering::Relaxed) + 1;
-            bar.set_message(format!("{tried} orders tried on engine ideal; then {LOADS}"));
+            bar.set_message(format!("{tried} orders tried on engine ideal; then {what}"));
         }
     }
 }

@@ -61,7 +61,10 @@ fn bad_input_is_refused_with_its_remedy() {
         &[&none],
         "null.har: is not a HAR file: null, where an object with keys is expected at",
     );
-    refused(&[&file("list.json", "[1]")], "list.json: line 1, column 3: a list, where an object");
+    refused(
+        &[&file("list.json", "[]")],
+        "list.json:1:2: a list, where an object with keys is expected",
+    );
     refused(&[PAGE, "--metric", "seen:-1"], "seen is a mix of metrics and takes neither a weight");
     // A server of which nothing listens over UDP is not loaded in a browser first.
     let nobody = ["https://127.0.0.1:9/", "--measure", "--networks", "3g"];

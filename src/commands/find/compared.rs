@@ -101,7 +101,7 @@ impl Compared {
         if !failed.is_empty() {
             return Err(Failure::No(failed.join("; ")));
         }
-        if !self.changes.iter().all(|it| it.verdict == ChangeVerdict::Unknown) {
+        if self.changes.iter().any(|it| it.verdict != ChangeVerdict::Unknown) {
             return Ok(());
         }
         let words = self.changes.first().map_or("neither answer has a page", |it| &it.words);
@@ -120,7 +120,7 @@ impl Compared {
             let interval = interval.map(|[low, high]| format!("{low:.2} to {high:.2}"));
             let interval = interval.as_deref().unwrap_or("-");
             let result = match failure {
-                Some(failure) => failure,
+                Some(failure) => failure.as_str(),
                 None if change.verdict == ChangeVerdict::Unknown => "not compared",
                 None => "ok",
             };
