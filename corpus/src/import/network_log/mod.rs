@@ -135,13 +135,11 @@ fn from_cache(requests: &[Fetch]) -> Option<String> {
 /// Why no server sends the document's page by priority today, if the protocol shows it.
 fn without_priorities(document: &Fetch) -> Option<String> {
     let is_http1 = document.protocol.to_ascii_lowercase().starts_with("http/1");
-    match document.url.starts_with("http:") {
-        true => Some(format!(
-            "{WITHOUT_HTTPS}, and browsers use HTTP/2 and HTTP/3, which have priorities, only over https"
-        )),
-        false if is_http1 => Some(format!("{OVER_HTTP1}, which has no priorities")),
-        false => None,
+    if document.url.starts_with("http:") {
+        let versions = "and browsers use HTTP/2 and HTTP/3, which have priorities, only over https";
+        return Some(format!("{WITHOUT_HTTPS}, {versions}"));
     }
+    is_http1.then(|| format!("{OVER_HTTP1}, which has no priorities"))
 }
 
 fn resource(id: usize, request: &Fetch) -> PageResource {
