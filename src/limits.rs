@@ -10,6 +10,8 @@ pub(crate) const PAGES_MAX: usize = 100;
 pub(crate) const PROBLEMS_MAX: usize = 10;
 /// The most pages of a site that `find` groups by template.
 pub(crate) const SITE_PAGES_MAX: usize = 1000;
+/// The most sitemaps that an index may name.
+pub(crate) const SITEMAPS_MAX: usize = 50;
 /// The largest sitemap that `find` reads.
 pub(crate) const SITEMAP_BYTES_MAX: u64 = 10 << 20;
 /// Longest line of an access log.

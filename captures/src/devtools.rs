@@ -4,7 +4,7 @@
 use crate::json::{each_entry, field, text, whole, within_limit};
 use crate::limits::{STACK_MAX, UNREAD_MAX};
 use crate::size::{Stated, body_sizes};
-use crate::{Capture, Fetch, Initiator, Load, Priority, first_byte, without_fragment};
+use crate::{Capture, Fetch, Initiator, Load, Priority, first_byte, normal_url};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -268,7 +268,7 @@ fn begun(parameters: &Value) -> Fetch {
     let requested_ms = milliseconds(&parameters["timestamp"]).unwrap_or(f64::NAN);
     let priority = request["initialPriority"].as_str().and_then(Priority::of_name);
     Fetch {
-        url: without_fragment(&text(&request["url"])),
+        url: normal_url(&text(&request["url"])),
         method: text(&request["method"]),
         requested_ms,
         sent_ms: requested_ms.is_finite().then_some(requested_ms),
@@ -276,7 +276,7 @@ fn begun(parameters: &Value) -> Fetch {
         initiator: Initiator::of_type(initiator["type"].as_str()).unwrap_or(Initiator::Browser),
         initiator_urls: initiator_urls(initiator),
         place: initiator_place(initiator),
-        referer: field(&request["headers"], "referer"),
+        referer: normal_url(&field(&request["headers"], "referer")),
         priority,
         priority_field: field(&request["headers"], "priority"),
         priorities: priority.map(|it| (requested_ms, it)).into_iter().collect(),
@@ -326,9 +326,9 @@ pub(crate) fn initiator_urls(initiator: &Value) -> Vec<String> {
         stack = &stack["parent"];
     }
     let mut urls: Vec<String> = Vec::new();
-    for url in named.into_iter().filter_map(Value::as_str) {
-        if !url.is_empty() && !urls.iter().any(|known| known == url) {
-            urls.push(url.to_owned());
+    for url in named.into_iter().filter_map(Value::as_str).map(normal_url) {
+        if !url.is_empty() && !urls.contains(&url) {
+            urls.push(url);
         }
     }
     urls

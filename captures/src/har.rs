@@ -1,9 +1,9 @@
 //! HTTP Archive 1.2 files: of browsers, of sitespeed.io's tools and of `WebPageTest`.
 
 use crate::devtools::{initiator_place, initiator_urls, is_blocking, used_as};
-use crate::json::{each_element, field, number, size, text, whole, within_limit};
+use crate::json::{each_element, field, json_cause, number, size, text, whole, within_limit};
 use crate::size::{Stated, body_sizes};
-use crate::{Capture, Fetch, Initiator, Load, Priority, first_byte, without_fragment};
+use crate::{Capture, Fetch, Initiator, Load, Priority, first_byte, normal_url};
 use jiff::Timestamp;
 use jiff::civil::{DateTime, datetime};
 use jiff::tz::Offset;
@@ -56,7 +56,7 @@ fn read_entries<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Entry>, D::Err
 /// Reads a HAR file; an error explains why it is not one.
 pub fn read_har(json: &[u8]) -> Result<Capture, String> {
     let File { log: Log { creator, pages, mut entries } } =
-        serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        serde_json::from_slice(json).map_err(|error| json_cause(&error.to_string()))?;
     let stated: Vec<Stated> = entries.iter().map(|it| it.stated.clone()).collect();
     let sizes = body_sizes(&stated, counts_heads(&creator));
     for (entry, (bytes, size)) in entries.iter_mut().zip(sizes) {
@@ -120,7 +120,7 @@ fn note_page(load: &mut Load, page: &Value) {
     let keys = ["_final_url", "_url", "_URL", "title"].into_iter();
     let mut urls = keys.filter_map(|key| Url::parse(&text(&page[key])).ok());
     let url = urls.find(|it| matches!(it.scheme(), "http" | "https"));
-    load.address = url.map(|it| without_fragment(it.as_str()));
+    load.address = url.map(|it| normal_url(it.as_str()));
     let largest = text(&page["_LargestContentfulPaintImageURL"]);
     if page["_LargestContentfulPaintType"] != "text" {
         load.note_largest_paint(&largest);
@@ -130,7 +130,7 @@ fn note_page(load: &mut Load, page: &Value) {
 fn entry(entry: &Value, number_in_file: usize) -> Entry {
     let (request, response) = (&entry["request"], &entry["response"]);
     let content = &response["content"];
-    let url = without_fragment(&text(&request["url"]));
+    let url = normal_url(&text(&request["url"]));
     let method = text(&request["method"]);
     let mime = text(&content["mimeType"]).to_ascii_lowercase();
     let status = u16::try_from(whole(&response["status"])).unwrap_or(0);
@@ -163,7 +163,7 @@ fn entry(entry: &Value, number_in_file: usize) -> Entry {
         initiator,
         initiator_urls,
         place: initiator_place(&object).or_else(|| place(entry)),
-        referer: field(&request["headers"], "referer"),
+        referer: normal_url(&field(&request["headers"], "referer")),
         priority: first.or(last),
         priorities: last.or(first).map(|it| (sent_ms, it)).into_iter().collect(),
         priority_field: field(&request["headers"], "priority"),
@@ -244,7 +244,7 @@ fn redirect(response: &Value, fetch: &Fetch) -> Option<String> {
     }
     let to = Some(to).filter(|it| !it.is_empty())?;
     let to = Url::parse(&fetch.url).and_then(|from| from.join(&to)).map_or(to, Into::into);
-    Some(without_fragment(&to))
+    Some(normal_url(&to))
 }
 
 /// The connection. Firefox and newer versions of Chrome write the port in its place.
@@ -267,7 +267,7 @@ fn initiator(entry: &Value, object: &Value) -> (Initiator, Vec<String>) {
     if let Some(url) = named
         && urls.is_empty()
     {
-        urls.push(url.to_owned());
+        urls.push(normal_url(url));
     }
     let name = object["type"].as_str().or_else(|| entry["_initiator_type"].as_str());
     (Initiator::of_type(name).unwrap_or_default(), urls)
@@ -374,5 +374,15 @@ mod tests {
         let bytes = |it: &Load| it.fetches.iter().map(|it| it.bytes).sum();
         let bytes: Vec<u64> = capture.unwrap().loads.iter().map(bytes).collect();
         assert_eq!(bytes, [15, 200]);
+    }
+
+    #[test]
+    fn what_is_no_har_is_refused_without_the_names_of_types() {
+        let cause = |text: &str| read_har(text.as_bytes()).unwrap_err();
+        assert_eq!(
+            cause(r#"{"log":null}"#),
+            "null, where an object with keys is expected at line 1 column 11"
+        );
+        assert_eq!(cause("[]"), "a list, where an object with keys is expected at line 1 column 2");
     }
 }

@@ -95,3 +95,15 @@ pub(crate) fn field(headers: &Value, name: &str) -> String {
     let mut named = fields(headers).filter(|it| it.0.eq_ignore_ascii_case(name));
     named.next().map_or_else(String::new, |it| it.1.into_owned())
 }
+/// An error of `serde_json` without the names of the program's types.
+pub fn json_cause(cause: &str) -> String {
+    let Some((before, after)) = cause.split_once("expected struct ") else {
+        return cause.to_owned();
+    };
+    let found = match before.strip_prefix("invalid type: ") {
+        Some(found) => format!("{}, where ", found.trim_end_matches(", ")),
+        None => "a list, where ".to_owned(),
+    };
+    let place = after.find(" at line ").map_or("", |it| &after[it..]);
+    format!("{found}an object with keys is expected{place}")
+}

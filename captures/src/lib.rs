@@ -11,7 +11,7 @@ mod size;
 
 pub use devtools::read_devtools;
 pub use har::read_har;
-pub use json::{each_entry, text, whole, within_limit};
+pub use json::{each_entry, json_cause, text, whole, within_limit};
 pub use limits::{FILE_BYTES_MAX, REQUESTS_MAX};
 pub use repair::json_text;
 
@@ -47,7 +47,7 @@ pub struct Load {
 impl Load {
     /// Marks the image of the largest contentful paint.
     pub(crate) fn note_largest_paint(&mut self, url: &str) {
-        let url = without_fragment(url);
+        let url = normal_url(url);
         for fetch in &mut self.fetches {
             fetch.largest_paint = !url.is_empty() && fetch.url == url;
         }
@@ -60,7 +60,7 @@ impl Load {
 pub struct Fetch {
     /// Its number in the recording, from 1: of the entry in a HAR file, or of the event that began it.
     pub number: usize,
-    /// Without its fragment.
+    /// Without its fragment, and without a port that its scheme implies.
     pub url: String,
     /// GET, POST.
     pub method: String,
@@ -152,8 +152,16 @@ pub fn has_host(url: &str) -> bool {
     Url::parse(url).is_ok_and(|it| it.has_host())
 }
 
-pub(crate) fn without_fragment(url: &str) -> String {
-    url.split('#').next().unwrap_or_default().to_owned()
+/// An address without its fragment, and without a port that its scheme implies: both name the same (RFC 9110, 4.2.3).
+pub fn normal_url(url: &str) -> String {
+    let url = url.split('#').next().unwrap_or_default();
+    let host = url.find("://").map_or(0, |it| it + "://".len());
+    let path = url[host..].find(['/', '?']).map_or(url.len(), |it| host + it);
+    let (authority, path) = url.split_at(path);
+    let port = if authority.starts_with("https:") { ":443" } else { ":80" };
+    let is_http = authority.starts_with("http");
+    let authority = authority.strip_suffix(port).filter(|_| is_http).unwrap_or(authority);
+    format!("{authority}{path}")
 }
 
 /// How the size of a body on the wire is known.
@@ -220,5 +228,26 @@ impl Priority {
     /// The urgency that Chrome sends for it (measured over HTTP/3).
     pub const fn urgency(self) -> u8 {
         Self::VeryHigh as u8 - self as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::normal_url;
+
+    #[test]
+    fn a_port_that_the_scheme_implies_and_a_fragment_are_no_part_of_an_address() {
+        let urls = [
+            ("https://shop.test:443/a?b=:443#c", "https://shop.test/a?b=:443"),
+            ("http://shop.test:80", "http://shop.test"),
+            ("https://[::1]:443/", "https://[::1]/"),
+            ("https://shop.test:80/", "https://shop.test:80/"),
+            ("http://shop.test:443?a", "http://shop.test:443?a"),
+            ("data:text/css,a:80", "data:text/css,a:80"),
+            ("", ""),
+        ];
+        for (url, normal) in urls {
+            assert_eq!(normal_url(url), normal, "{url}");
+        }
     }
 }

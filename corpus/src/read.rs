@@ -3,6 +3,7 @@
 use crate::check::{Problem, check};
 use crate::limits::FILE_BYTES_MAX;
 use crate::page::Page;
+use captures::json_cause;
 use std::io::Read;
 use std::path::Path;
 use thiserror::Error;
@@ -70,7 +71,7 @@ impl Page {
         let page: Self = serde_json::from_str(text).map_err(|error| {
             let (file, line, column) = (file.to_owned(), error.line(), error.column());
             let (cause, place) = (error.to_string(), format!(" at line {line} column {column}"));
-            let cause = in_one_line(cause.strip_suffix(&place).unwrap_or(&cause));
+            let cause = in_one_line(&json_cause(cause.strip_suffix(&place).unwrap_or(&cause)));
             PageError::Json { file, line, column, cause }
         })?;
         let problems = check(&page);

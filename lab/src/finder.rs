@@ -16,6 +16,7 @@ mod by_hand;
 mod by_resource;
 mod configuration;
 mod confirmation;
+mod doubts;
 mod goal;
 mod hints;
 mod hosts;
@@ -105,6 +106,8 @@ pub enum Step {
     Planned(usize),
     /// One load finished.
     Loaded,
+    /// The search on `ideal`, which precedes the loads of a page, tried another order.
+    Tried,
 }
 
 /// The schemes for a server that does not know the page's graph: the built-in ones, and the user's own.

@@ -30,6 +30,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const FORMAT: &str = "utmost-find/2";
 
@@ -278,11 +279,19 @@ impl Arguments {
     }
 }
 
-/// Shows loads on `bar`, including loads that are planned while others run.
+/// Shows loads on `bar`, including loads that are planned while others run, and the search that precedes them.
 pub(super) fn counting(bar: &ProgressBar) -> impl Fn(Step) + Sync {
-    |step| match step {
-        Step::Planned(loads) => bar.inc_length(loads as u64),
+    let (what, tried) = (bar.message(), AtomicUsize::new(0));
+    move |step| match step {
+        Step::Planned(loads) => {
+            bar.inc_length(loads as u64);
+            bar.set_message(what.clone());
+        }
         Step::Loaded => bar.inc(1),
+        Step::Tried => {
+            let tried = tried.fetch_add(1, Ordering::Relaxed) + 1;
+            bar.set_message(format!("{tried} orders tried on engine ideal; then {what}"));
+        }
     }
 }
 
@@ -314,12 +323,13 @@ fn question(arguments: &Arguments) -> Result<Question, Failure> {
             named_pages.push(template.argument);
         }
     }
-    let Read { pages, networks } = inputs.read(&named_pages, named)?;
+    // Recording in a browser takes long, and a server without HTTP/3 cannot be measured.
     let server = if arguments.measure {
         measured::server(&arguments.inputs, &arguments.browser)?
     } else {
         arguments.baseline_server
     };
+    let Read { pages, networks } = inputs.read(&named_pages, named)?;
     Ok(Question {
         pages,
         alike,

@@ -457,3 +457,102 @@ fn a_page_that_got_slower_fails_beside_its_baseline_with_what_ci_reads() {
     fs::write(path("before.json"), "{}").expect("written");
     refused(&[&now[1..], &beside].concat(), "--baseline takes an answer of `utmost find --json`");
 }
+
+/// A recording of a page like that of [`har`], with this status for all but the document, over this protocol, with a cache or without.
+fn recording(
+    folder: &Path,
+    [name, page, protocol]: [&str; 3],
+    status: u16,
+    is_cached: bool,
+) -> String {
+    let entry = |ms: u32, path: &str, mime: &str, bytes: u64| {
+        let on_wire = if is_cached { 0 } else { bytes };
+        json!({"startedDateTime": format!("2020-01-01T00:00:00.{ms}Z"), "time": 50.0, "pageref": page,
+            "request": {"method": "GET", "url": format!("{page}{path}")},
+            "response": {"status": if path == "/" { 200 } else { status }, "httpVersion": protocol, "bodySize": on_wire,
+                "_transferSize": on_wire, "content": {"size": bytes, "mimeType": mime}}})
+    };
+    let entries = [
+        entry(100, "/", "text/html", 9_000),
+        entry(200, "/a.css", "text/css", 20_000),
+        entry(300, "/a.png", "image/png", 90_000),
+    ];
+    let path = folder.join(format!("{name}.har"));
+    fs::write(&path, json!({"log": {"entries": entries}}).to_string()).expect("written");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+/// The first screen, on one line.
+fn screen(har: &str) -> String {
+    let shown = stdout_of(&["find", har, "--networks", "3g", "--most-loads", "9"]);
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_recording_of_failures_or_of_a_cache_is_not_sure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shop = "https://shop.example";
+    let failed = screen(&recording(folder.path(), ["failed", shop, "h2"], 500, false));
+    let words = "Unsure: failed: 2 of 3 responses (92 % of the bytes) failed: /a.css (status 500), /a.png (status 500); record the page \
+                 again when it loads. ";
+    assert!(failed.contains(words) && !failed.contains("Sure: "), "{failed}");
+    let cached = screen(&recording(folder.path(), ["cached", shop, "h2"], 200, true));
+    let words = "Unsure: cached: most of the page came from a cache (3 of 3 responses, 100 % of the bytes); record it again with an empty \
+                 cache. ";
+    assert!(cached.contains(words) && !cached.contains("Sure: "), "{cached}");
+}
+
+#[test]
+fn a_recording_without_priorities_today_says_for_which_server_its_answer_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let http1 = recording(folder.path(), ["one", "https://shop.example", "http/1.1"], 200, false);
+    let words = "But one: the page came over HTTP/1, which has no priorities. The answer is for a server that sends it over HTTP/2 or \
+                 HTTP/3; --baseline-server names which one.";
+    let shown = screen(&http1);
+    assert!(shown.contains(words), "{shown}");
+    let plain = recording(folder.path(), ["plain", "http://shop.example", "http/1.1"], 200, false);
+    let shown = screen(&plain);
+    assert!(shown.contains("But plain: the page came over http://, and browsers use"), "{shown}");
+}
+
+#[test]
+fn a_page_that_is_not_in_the_baseline_is_not_compared_and_does_not_pass() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let before = answer(&["agency-index", "--networks", "3g", "--most-loads", "9"]);
+    fs::write(path("before.json"), before.to_string()).expect("written");
+    let files = ["--markdown", &path("change.md"), "--junit", &path("change.xml")];
+    let now = ["find", PAGE, "--networks", "3g", "--most-loads", "9", "--baseline"];
+    let output = utmost(&[&now[..], &[&path("before.json")], &files].concat()).output();
+    let output = output.expect("it runs");
+    assert_eq!(output.status.code(), Some(3));
+    let message = String::from_utf8_lossy(&output.stderr);
+    let cause = "nothing could be compared with the baseline: davies-meenan on 3g: not in the baseline; name a baseline with the same \
+                 pages and networks";
+    assert!(message.contains(cause), "{message}");
+    let markdown = fs::read_to_string(path("change.md")).expect("a table");
+    assert!(markdown.contains("| davies-meenan | 3g | - | - | not compared |"), "{markdown}");
+    let junit = fs::read_to_string(path("change.xml")).expect("XML");
+    assert!(junit.contains("tests=\"2\" failures=\"0\" skipped=\"2\""), "{junit}");
+    let skipped = "<skipped message=\"davies-meenan on 3g: not in the baseline\"/>";
+    assert!(junit.contains(skipped), "{junit}");
+}
+
+#[test]
+fn a_second_load_of_a_recording_is_named_on_the_first_screen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let read = |name: &str, page: &str| -> Value {
+        let file = recording(folder.path(), [name, page, "h2"], 200, false);
+        serde_json::from_str(&fs::read_to_string(file).expect("a recording")).expect("JSON")
+    };
+    let mut both = read("one", "https://shop.example");
+    let second = read("two", "https://two.example");
+    let entries = both["log"]["entries"].as_array_mut().expect("entries");
+    entries.extend(second["log"]["entries"].as_array().expect("entries").clone());
+    let path = folder.path().join("both.har");
+    fs::write(&path, both.to_string()).expect("written");
+    let shown = screen(path.to_str().expect("UTF-8"));
+    let words = "Left out. both: the recording holds several loads: load 1 (https://shop.example/) of 2 is kept, the first of 2 with the \
+                 most bytes (3 of 6 requests), and not load 2 (https://two.example/)";
+    assert!(shown.contains(words), "{shown}");
+}

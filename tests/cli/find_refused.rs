@@ -1,7 +1,6 @@
 //! Input that `utmost find` refuses, each with its remedy.
 
 use crate::find::{PAGE, refused};
-#[cfg(feature = "record")]
 use crate::{only_line, utmost};
 use std::fs;
 
@@ -57,6 +56,24 @@ fn bad_input_is_refused_with_its_remedy() {
     };
     let har = file("empty.har", "{\"log\": {}}");
     refused(&[&har], "empty.har: is not a HAR file: missing field `entries`");
+    let none = file("null.har", "{\"log\": null}");
+    refused(
+        &[&none],
+        "null.har: is not a HAR file: null, where an object with keys is expected at",
+    );
+    refused(
+        &[&file("list.json", "[]")],
+        "list.json:1:2: a list, where an object with keys is expected",
+    );
+    refused(&[PAGE, "--metric", "seen:-1"], "seen is a mix of metrics and takes neither a weight");
+    // A server of which nothing listens over UDP is not loaded in a browser first.
+    let nobody = ["https://127.0.0.1:9/", "--measure", "--networks", "3g"];
+    let output = utmost(&[&["find"], &nobody[..]].concat()).env("PATH", "").output();
+    let line = only_line(&output.expect("it runs"), 3);
+    assert!(
+        line.contains("cannot be requested over HTTP/3 (UDP), which --measure needs"),
+        "{line}"
+    );
     let other = file("other.json", "{\"a\": 1}");
     refused(&[&other], "as a recording, ");
     let mut same = Vec::new();

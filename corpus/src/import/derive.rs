@@ -12,6 +12,9 @@ const SCRIPT_MS_PER_BYTE: f64 = 7e-5;
 /// The same for a stylesheet, from 147.
 const STYLESHEET_MS_PER_BYTE: f64 = 3e-5;
 
+/// The most failed responses that a note names.
+const FAILED_SHOWN: usize = 10;
+
 /// The assumed main-thread time of a resource, in milliseconds, rounded to tenths.
 pub(crate) fn typical_exec_ms(it: &PageResource) -> f64 {
     let ms_per_byte = match it.kind {
@@ -42,6 +45,10 @@ pub(super) fn mime_for(mime: &str, used_as: &str, url: &str) -> String {
     let printable = essence.bytes().all(|it| it.is_ascii_graphic());
     let generic =
         matches!(essence.as_str(), "" | "application/octet-stream" | "x-unknown" | "text/plain");
+    let is_xml = matches!(essence.as_str(), "application/xml" | "text/xml");
+    if used_as == "Document" && is_xml {
+        return "application/xhtml+xml".to_owned();
+    }
     if !generic && printable {
         return essence;
     }
@@ -75,14 +82,26 @@ pub(super) fn finish(mut page: Page, notes: Vec<String>) -> Result<Imported, Imp
 /// The same for a page that already states which resources follow its first image.
 pub(super) fn finish_as_stated(
     mut page: Page,
-    notes: Vec<String>,
+    mut notes: Vec<String>,
 ) -> Result<Imported, ImportError> {
     set_eval_order(&mut page.resources);
+    notes.extend(failed(&page.resources));
     page.source.assumptions.clone_from(&notes);
     match check(&page).into_iter().next() {
         Some(problem) => Err(ImportError::Wrong(problem)),
         None => Ok(Imported { page, notes }),
     }
+}
+
+/// The responses that failed, in words. A browser receives their bodies, but shows none of them.
+fn failed(resources: &[PageResource]) -> Option<String> {
+    let failed = resources.iter().filter(|it| it.status >= 400);
+    let names: Vec<String> =
+        failed.map(|it| format!("{} (status {})", it.url, it.status)).collect();
+    let shown = names.iter().take(FAILED_SHOWN).map(String::as_str);
+    let more = if names.len() > FAILED_SHOWN { ", ..." } else { "" };
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    (!names.is_empty()).then(|| format!("responses that failed: {}: {shown}{more}", names.len()))
 }
 
 /// Sets the order of evaluation: the parser's order, scripts after the stylesheets before them, and deferred scripts
@@ -184,4 +203,37 @@ fn executions(resources: &[PageResource], seen: &[Seen]) -> Vec<(f64, f64)> {
         spans.push((begin_ms, end_ms));
     }
     spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_responses_are_named_with_their_status() {
+        let of = |urls: &[(&str, u16)]| {
+            let resources = urls.iter().map(|(url, status)| PageResource {
+                status: *status,
+                ..PageResource::plain(0, (*url).to_owned(), String::new(), 9)
+            });
+            failed(&resources.collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[("/", 200)]), None);
+        assert_eq!(
+            of(&[("/", 200), ("/a.css", 404), ("/b.js", 503)]).as_deref(),
+            Some("responses that failed: 2: /a.css (status 404), /b.js (status 503)")
+        );
+        let many = of(&[("/a", 404); 11]).expect("a note");
+        assert!(
+            many.starts_with("responses that failed: 11: ") && many.ends_with("(status 404), ...")
+        );
+    }
+
+    #[test]
+    fn an_xml_document_is_html_and_other_xml_is_not() {
+        let kind = |mime: &str, used_as: &str| Kind::of_mime(&mime_for(mime, used_as, "/"));
+        assert_eq!(kind("application/xhtml+xml", ""), Kind::Html);
+        assert_eq!(kind("text/xml; charset=utf-8", "Document"), Kind::Html);
+        assert_eq!(kind("application/xml", "XHR"), Kind::Xhr);
+    }
 }

@@ -51,6 +51,18 @@ pub struct Label {
     pub site: Option<String>,
 }
 
+/// How assumptions begin on which answers about a page depend.
+pub mod said {
+    /// Only one of the recording's loads is the page.
+    pub const SEVERAL_LOADS: &str = "the recording holds several loads";
+    /// Sizes and times are a cache's.
+    pub const FROM_CACHE: &str = "most of the page came from a cache";
+    /// No server sends by priority over HTTP/1.
+    pub const OVER_HTTP1: &str = "the page came over HTTP/1";
+    /// Browsers use HTTP/2 and HTTP/3 only over https.
+    pub const WITHOUT_HTTPS: &str = "the page came over http://";
+}
+
 /// Whether the hosts and paths of a browser's recording (HAR, `DevTools`) are renamed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Addresses {
@@ -125,11 +137,15 @@ fn size_below(folder: &Path, path: &str) -> Option<u64> {
     Some(file.len()).filter(|_| file.is_file())
 }
 
-fn unpacked(bytes: Vec<u8>, file: &str) -> Result<Vec<u8>, ImportError> {
-    match bytes.as_slice() {
-        packed @ [0x1f, 0x8b, ..] => within_limit(MultiGzDecoder::new(packed), file),
-        _ => Ok(bytes),
-    }
+/// The bytes of a file, unpacked if they are gzipped.
+pub fn unpacked(bytes: Vec<u8>, file: &str) -> Result<Vec<u8>, ImportError> {
+    let [0x1f, 0x8b, ..] = bytes.as_slice() else { return Ok(bytes) };
+    within_limit(MultiGzDecoder::new(&*bytes), file).map_err(|error| match error {
+        ImportError::Read(file, cause) => ImportError::Format(format!(
+            "{file}: its gzip data breaks off or is damaged ({cause}); copy or make the file again"
+        )),
+        other => other,
+    })
 }
 
 fn within_limit(reader: impl Read, file: &str) -> Result<Vec<u8>, ImportError> {
@@ -186,5 +202,21 @@ impl Label {
             ..Source::new(kind, self.from, &self.licence)
         };
         (self.name, source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unpacked;
+
+    #[test]
+    fn gzip_data_that_breaks_off_is_told_with_what_to_do() {
+        let whole = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 75, 4, 0, 67, 190, 183, 232, 1, 0, 0, 0];
+        let of = |bytes: &[u8]| unpacked(bytes.to_vec(), "a.gz").map_err(|it| it.to_string());
+        assert_eq!(of(&whole), Ok(b"a".to_vec()));
+        assert_eq!(of(b"a"), Ok(b"a".to_vec()));
+        let cause = of(&whole[..12]).expect_err("cut");
+        assert!(cause.starts_with("a.gz: its gzip data breaks off or is damaged ("), "{cause}");
+        assert!(cause.ends_with("; copy or make the file again"), "{cause}");
     }
 }

@@ -3,7 +3,7 @@
 use super::derive::{extension, mime_for, typical_bytes};
 use super::network_log::{PageLoad, page_of};
 use super::{ImportError, Imported, Recording, refuse};
-use captures::{Fetch, Load, each_entry, text, whole, within_limit};
+use captures::{Fetch, Load, each_entry, normal_url, text, whole, within_limit};
 use schedulers::Kind;
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ impl Entries {
 }
 
 fn fetch(entry: &Value) -> Fetch {
-    let url = text(&entry["name"]);
+    let url = normal_url(&text(&entry["name"]));
     let by = entry["initiatorType"].as_str().unwrap_or_default();
     let status = u16::try_from(whole(&entry["responseStatus"])).unwrap_or(0);
     Fetch {
@@ -75,6 +75,9 @@ fn fetch(entry: &Value) -> Fetch {
         // Other origins hide it.
         status: if status == 0 { 200 } else { status },
         bytes: whole(&entry["encodedBodySize"]),
+        // Other origins hide all sizes.
+        from_cache: entry["transferSize"] == 0 && whole(&entry["encodedBodySize"]) > 0,
+        protocol: text(&entry["nextHopProtocol"]),
         decoded_bytes: whole(&entry["decodedBodySize"]),
         blocking: entry["renderBlockingStatus"].as_str().map(|it| it == "blocking"),
         in_subframe: matches!(by, "iframe" | "frame"),

@@ -163,7 +163,10 @@ fn a_load_from_the_cache_is_not_the_largest() {
             entries.push(it);
         }
         let Imported { page, notes } = imported(&har_of("field", &entries).to_string());
-        assert!(notes.iter().any(|it| it.contains("load 1 is kept")), "{notes:?}");
+        assert!(
+            notes.iter().any(|it| it.contains("load 1 (https://shop.test/) of 2 is kept")),
+            "{notes:?}"
+        );
         sizes(&page)
     };
     let cached = second(&|it| {

@@ -145,7 +145,11 @@ fn of_page(
 ) -> Result<Option<ByResource>, StudyError> {
     let ideal: Vec<Network> = question.networks.iter().map(Network::for_ideal).collect();
     let recordings = question.searched_recordings(page);
-    let Some(search) = bounds::priorities(&recordings, &ideal, &|| true) else { return Ok(None) };
+    let tried = || {
+        progress(Step::Tried);
+        true
+    };
+    let Some(search) = bounds::priorities(&recordings, &ideal, &tried) else { return Ok(None) };
     let (usual, mut priorities) = (bounds::usual(page), search.priorities);
     let mut not_kept: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for resource in page.resources.iter().filter(|it| !is_one_path(&it.url)) {

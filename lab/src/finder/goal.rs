@@ -46,6 +46,10 @@ impl Default for Goal {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum GoalError {
+    #[error(
+        "{SEEN} is a mix of metrics and takes neither a weight nor another metric; name its parts, as in byte_index:1,first_render:1"
+    )]
+    Mixed,
     #[error("no metric is named `{0}`; use one of seen, {names}", names = names())]
     Metric(String),
     #[error("`{0}`: a weight is a positive number, as in byte_index:2,first_render:1")]
@@ -76,7 +80,10 @@ impl FromStr for Goal {
 
 fn part(text: &str) -> Result<Part, GoalError> {
     let (name, weight) = text.split_once(':').unwrap_or((text, "1"));
-    let metric = find(name).ok_or_else(|| GoalError::Metric(name.to_owned()))?;
+    let metric = find(name).ok_or_else(|| match name {
+        SEEN => GoalError::Mixed,
+        _ => GoalError::Metric(name.to_owned()),
+    })?;
     let weight = weight.parse().ok().filter(|it: &f64| it.is_finite() && *it > 0.0);
     let weight = weight.ok_or_else(|| GoalError::Weight(text.to_owned()))?;
     Ok(Part { metric, weight, is_optional: false })
@@ -238,6 +245,8 @@ mod tests {
             "`load:-1`: a weight is a positive number, as in byte_index:2,first_render:1"
         );
         assert_eq!(error("load,load:2"), "load occurs twice");
+        let mixed = "seen is a mix of metrics and takes neither a weight nor another metric; name its parts, as in byte_index:1,first_render:1";
+        assert_eq!([error("seen:-1"), error("load,seen")], [mixed, mixed]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const LARGE_SHARE: f64 = 0.1;
 
 /// Above this share of the bytes, nothing is sure.
-const SURE_SHARE_MAX: f64 = 0.5;
+pub(super) const SURE_SHARE_MAX: f64 = 0.5;
 
 /// The responses of other origins' servers.
 pub(super) struct Others<'a> {

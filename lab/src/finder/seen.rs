@@ -53,7 +53,7 @@ pub enum SeenImage {
     Largest,
     /// The page assumes its heroes, because its recording has no layout.
     TakenForHero,
-    /// It has the most bytes, because no image is a hero.
+    /// It has the most bytes of the images above the fold, because no image is a hero.
     MostBytes,
 }
 
@@ -73,7 +73,7 @@ impl SeenImage {
         match self {
             Self::Largest => "its largest image",
             Self::TakenForHero => "the image taken for its hero",
-            Self::MostBytes => "its image with the most bytes",
+            Self::MostBytes => "its image above the fold with the most bytes",
         }
     }
 
@@ -97,7 +97,7 @@ impl SeenImage {
         match self {
             Self::Largest => "largest image",
             Self::TakenForHero => "image taken for hero",
-            Self::MostBytes => "image with most bytes",
+            Self::MostBytes => "largest image above the fold",
         }
     }
 }
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(named(&page), "the last of the 2 images taken for its heroes");
         page.resources.iter_mut().for_each(|it| it.hero = false);
         page.resources.iter_mut().for_each(|it| it.above_fold = it.url == "/hero.jpg");
-        assert_eq!(named(&page), "its image with the most bytes, /hero.jpg,");
+        assert_eq!(named(&page), "its image above the fold with the most bytes, /hero.jpg,");
     }
 
     #[test]

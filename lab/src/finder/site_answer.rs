@@ -1,17 +1,23 @@
 //! The answer in a few sentences: what to do, what was left out, and how certain it is.
 
 use super::by_resource::Gain;
+use super::doubts::{doubts, without_priorities};
 use super::others::Others;
 use super::seen::length_text;
 use super::words::{doubt, listed};
 use super::{ByResource, Question, Verdict, WHAT_YOU_HAVE};
 use crate::export::Nothing;
+use corpus::import::said::SEVERAL_LOADS;
 use qlog_tools::short_texts::counted;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Key phrases of importers' and recorders' assumptions about missing responses.
-const LEFT_OUT: [&str; 3] = ["other hosts", "left out because", "could not be reached"];
+const LEFT_OUT: [&str; 4] =
+    ["other hosts", "left out because", "could not be reached", SEVERAL_LOADS];
+
+/// The most doubts that an answer names.
+const DOUBTS_SHOWN: usize = 3;
 
 /// The advice to the owner of a site.
 #[derive(Debug, Clone, Serialize)]
@@ -79,7 +85,8 @@ fn best<'a>(gains: impl Iterator<Item = OnNetwork<'a>>) -> Option<OnNetwork<'a>>
 fn change(question: &Question, found: &[ByResource], better: &[&ByResource]) -> String {
     // Pages share lines.
     let lines = better.iter().flat_map(|it| &it.resources).map(|it| &it.url);
-    let responses = counted(lines.collect::<BTreeSet<_>>().len(), "response");
+    let lines = lines.collect::<BTreeSet<_>>().len();
+    let responses = counted(lines, "response");
     let of = match found.len() {
         1 => format!(" of {}", better[0].page),
         pages => format!(" on {} of {pages} pages", better.len()),
@@ -259,11 +266,12 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         ),
     };
     let pages = found.iter().filter(|it| it.is_better || verdict != Verdict::Better);
-    let mut pages = pages.filter_map(ByResource::page);
-    let how = match pages.find_map(|it| Others::of(it).doubt()) {
+    let pages: Vec<_> = pages.filter_map(ByResource::page).collect();
+    let doubts: Vec<String> = pages.iter().flat_map(|it| doubts(it)).collect();
+    let how = match listed_doubts(&doubts) {
         _ if verdict == Verdict::Unknown => "Nothing is known.".to_owned(),
-        _ if verdict == Verdict::Unsure => format!("Unsure: {how}."),
-        Some(doubt) => format!("Unsure: {doubt}. {}.", capitalised(&how)),
+        Some(doubts) => format!("Unsure: {doubts}. {}.", capitalised(&how)),
+        None if verdict == Verdict::Unsure => format!("Unsure: {how}."),
         None => format!("Sure: {how}."),
     };
     let problem = gains().find_map(|it| it.problem.as_ref());
@@ -273,11 +281,22 @@ fn certainty(question: &Question, found: &[ByResource], verdict: Verdict) -> Str
         1 => format!(" 1 load did not finish.{problem}"),
         several => format!(" {several} loads did not finish.{problem}"),
     };
+    let today = pages.iter().find_map(|it| without_priorities(it)).unwrap_or_default();
     format!(
-        "{how}{unfinished} {} is assumed to be {}. Loads are played back, not made by a browser.",
+        "{how}{unfinished} {} is assumed to be {}.{today} Loads are played back, not made by a browser.",
         capitalised(WHAT_YOU_HAVE),
         question.server.model
     )
+}
+
+/// The first doubts, and the number of the others.
+fn listed_doubts(doubts: &[String]) -> Option<String> {
+    let (shown, more) = doubts.split_at(doubts.len().min(DOUBTS_SHOWN));
+    let more = match more.len() {
+        0 => String::new(),
+        more => format!("; and {more} more doubts"),
+    };
+    (!shown.is_empty()).then(|| format!("{}{more}", shown.join("; ")))
 }
 
 impl Gain {

@@ -5,7 +5,8 @@
 
 use super::super::corpus::graph::references;
 use super::inputs::{Browser, is_document};
-use crate::limits::{SITE_PAGES_MAX, SITEMAP_BYTES_MAX};
+use crate::limits::{SITE_PAGES_MAX, SITEMAP_BYTES_MAX, SITEMAPS_MAX};
+use ::corpus::import::unpacked;
 use ::serve::Failure;
 use schedulers::Kind;
 use std::collections::BTreeMap;
@@ -84,19 +85,9 @@ fn of_file(root: &Path, file: &Path) -> Result<Listed, Failure> {
 }
 
 fn of_list(source: &str, browser: &Browser) -> Result<Vec<Listed>, Failure> {
-    let text = if source.contains("://") {
-        super::inputs::text_at(source, browser)?
-    } else {
-        let file = Path::new(source);
-        let bytes = std::fs::metadata(file).map_err(|it| Failure::of_file(file, it))?.len();
-        if bytes > SITEMAP_BYTES_MAX {
-            let cause = format!("has more than {SITEMAP_BYTES_MAX} bytes; name a smaller list");
-            return Err(Failure::of_file(file, cause));
-        }
-        named_files::read_text(file).map_err(|it| Failure::of_file(file, it))?
-    };
+    let lists = lists(source, &|list| text_of(list, browser))?;
     let mut listed: Vec<(Url, Listed)> = Vec::new();
-    for url in addresses(&text) {
+    for url in lists.iter().flat_map(|it| addresses(it)) {
         let (host, path) = (url.host_str().map(str::to_owned), url.path().to_owned());
         if let Some((first, _)) = listed.first().filter(|it| it.0.host_str() != host.as_deref()) {
             let (first, other) = (first.host_str().unwrap_or_default(), host.unwrap_or_default());
@@ -109,6 +100,56 @@ fn of_list(source: &str, browser: &Browser) -> Result<Vec<Listed>, Failure> {
     }
     at_most(listed.len(), Path::new(source))?;
     Ok(listed.into_iter().map(|it| it.1).collect())
+}
+
+/// The text of a list of pages, or of all sitemaps that an index of sitemaps names.
+fn lists(
+    source: &str,
+    read: &dyn Fn(&str) -> Result<String, Failure>,
+) -> Result<Vec<String>, Failure> {
+    let is_index = |text: &str| text.contains("<sitemapindex");
+    let text = read(source)?;
+    if !is_index(&text) {
+        return Ok(vec![text]);
+    }
+    let named = addresses(&text);
+    if named.len() > SITEMAPS_MAX {
+        let cause = format!("names more than {SITEMAPS_MAX} sitemaps; name one of them");
+        return Err(Failure::of_file(Path::new(source), cause));
+    }
+    let mut texts = Vec::new();
+    for sitemap in &named {
+        let text = read(sitemap.as_str())?;
+        if is_index(&text) {
+            let cause = "is an index of sitemaps that another one names; name it, or a sitemap";
+            return Err(Failure::of_file(Path::new(sitemap.as_str()), cause));
+        }
+        texts.push(text);
+    }
+    Ok(texts)
+}
+
+/// The text of a list at a URL or in a file, gzipped or not.
+fn text_of(list: &str, browser: &Browser) -> Result<String, Failure> {
+    if list.contains("://") {
+        return super::inputs::text_at(list, browser);
+    }
+    let file = Path::new(list);
+    let too_large = || {
+        let cause = format!("has more than {SITEMAP_BYTES_MAX} bytes; name a smaller list");
+        Failure::of_file(file, cause)
+    };
+    let bytes = std::fs::metadata(file).map_err(|it| Failure::of_file(file, it))?.len();
+    if bytes > SITEMAP_BYTES_MAX {
+        return Err(too_large());
+    }
+    let bytes = named_files::read(file).map_err(|it| Failure::of_file(file, it))?;
+    let bytes = unpacked(bytes, list).map_err(Failure::bad_input)?;
+    if bytes.len() as u64 > SITEMAP_BYTES_MAX {
+        return Err(too_large());
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::of_file(file, "is not UTF-8; save it in this encoding"))
 }
 
 fn at_most(pages: usize, source: &Path) -> Result<(), Failure> {
@@ -154,5 +195,24 @@ mod tests {
         let named = |text: &str| addresses(text).iter().map(Url::to_string).collect::<Vec<_>>();
         assert_eq!(named(sitemap), ["https://shop.example/?a=1&b=2", "https://shop.example/b"]);
         assert_eq!(named("# mine\nhttps://shop.example/c\n"), ["https://shop.example/c"]);
+    }
+
+    #[test]
+    fn an_index_stands_for_the_sitemaps_that_it_names() {
+        let index =
+            |url: &str| format!("<sitemapindex><sitemap><loc>{url}</loc></sitemap></sitemapindex>");
+        let read = |name: &str| {
+            Ok(match name {
+                "index.xml" => index("https://a.test/one.xml"),
+                "twice.xml" => index("https://a.test/index.xml"),
+                "https://a.test/index.xml" => index("https://a.test/one.xml"),
+                _ => "<urlset><url><loc>https://a.test/b</loc></url></urlset>".to_owned(),
+            })
+        };
+        let texts = lists("index.xml", &read).expect("a sitemap");
+        assert_eq!(addresses(&texts[0])[0].as_str(), "https://a.test/b");
+        assert_eq!(lists("one.xml", &read).expect("itself"), texts);
+        let refused = lists("twice.xml", &read).expect_err("a circle");
+        assert!(refused.to_string().contains("https://a.test/index.xml: is an index of sitemaps"));
     }
 }

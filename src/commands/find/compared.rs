@@ -98,7 +98,16 @@ impl Compared {
         for (Change { page, network, .. }, failure) in self.changes.iter().zip(&self.failures) {
             failed.extend(failure.as_ref().map(|it| format!("{page} on {network}: {it}")));
         }
-        if failed.is_empty() { Ok(()) } else { Err(Failure::No(failed.join("; "))) }
+        if !failed.is_empty() {
+            return Err(Failure::No(failed.join("; ")));
+        }
+        if self.changes.iter().any(|it| it.verdict != ChangeVerdict::Unknown) {
+            return Ok(());
+        }
+        let words = self.changes.first().map_or("neither answer has a page", |it| &it.words);
+        Err(Failure::Elsewhere(format!(
+            "nothing could be compared with the baseline: {words}; name a baseline with the same pages and networks"
+        )))
     }
 
     fn markdown(&self) -> String {
@@ -110,20 +119,28 @@ impl Compared {
             let interval = change.judgement.interval;
             let interval = interval.map(|[low, high]| format!("{low:.2} to {high:.2}"));
             let interval = interval.as_deref().unwrap_or("-");
-            let failure = failure.as_deref().unwrap_or("ok");
-            format!("| {page} | {network} | {ratio} | {interval} | {failure} |\n")
+            let result = match failure {
+                Some(failure) => failure.as_str(),
+                None if change.verdict == ChangeVerdict::Unknown => "not compared",
+                None => "ok",
+            };
+            format!("| {page} | {network} | {ratio} | {interval} | {result} |\n")
         });
         format!("{head}{}", rows.collect::<String>())
     }
 
     fn junit(&self) -> String {
         let failed = self.failures.iter().flatten().count();
-        let mut cases: Vec<String> = Vec::new();
+        let (mut cases, mut skipped): (Vec<String>, usize) = (Vec::new(), 0);
         for (change, failure) in self.changes.iter().zip(&self.failures) {
             let [page, network, words] =
                 [&change.page, &change.network, &change.words].map(|it| escape(it));
             let failure = match failure {
                 Some(cause) => format!("<failure message=\"{}\">{words}</failure>", escape(cause)),
+                None if change.verdict == ChangeVerdict::Unknown => {
+                    skipped += 1;
+                    format!("<skipped message=\"{words}\"/>")
+                }
                 None => String::new(),
             };
             cases.push(format!(
@@ -131,7 +148,7 @@ impl Compared {
             ));
         }
         format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"utmost find\" tests=\"{}\" failures=\"{failed}\">\n{}</testsuite>\n",
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"utmost find\" tests=\"{}\" failures=\"{failed}\" skipped=\"{skipped}\">\n{}</testsuite>\n",
             cases.len(),
             cases.concat()
         )

@@ -357,9 +357,15 @@ pub(super) fn text_at(url: &str, browser: &Browser) -> Result<String, Failure> {
     use super::super::corpus::failure;
     let chromium = recorder::browser::Chromium::for_mirroring(&trust(url, browser)?);
     let answers = chromium.and_then(|it| it.answers(url)).map_err(failure)?;
+    let is_there = answers.iter().any(|it| it.status == Some(200));
     let body = answers.into_iter().find_map(|it| it.body.filter(|_| it.status == Some(200)));
-    let body =
-        body.ok_or_else(|| Failure::Elsewhere(format!("{url}: no answer with status 200")))?;
+    let body = body.ok_or_else(|| {
+        Failure::Elsewhere(if is_there {
+            format!("{url}: Chromium does not show it, as it does not show packed files; download it, and name the file")
+        } else {
+            format!("{url}: no answer with status 200")
+        })
+    })?;
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 

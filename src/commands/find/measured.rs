@@ -26,7 +26,9 @@ pub(super) fn server(
     let verify = browser.ca.clone().map_or(Verify::System, Verify::Authorities);
     let mut target = target(&url, None, verify, Duration::from_secs(60))?;
     let refused = |error: ProbeError| {
-        Failure::Elsewhere(format!("{url}: cannot be requested over HTTP/3: {error}; {REMEDY}"))
+        Failure::Elsewhere(format!(
+            "{url}: cannot be requested over HTTP/3 (UDP), which --measure needs: {error}; {REMEDY}"
+        ))
     };
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let choice = choose(&target, path, true).map_err(refused)?;

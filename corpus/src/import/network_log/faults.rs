@@ -49,6 +49,9 @@ fn fault(it: &Fetch, begun_ms: f64, addresses: Addresses) -> Option<String> {
     Some(match it {
         _ if it.url.is_empty() => "they have no address".to_owned(),
         _ if is_http && !has_host(&it.url) => "their addresses have no host".to_owned(),
+        _ if it.url.starts_with("//") || it.url.starts_with(['/', '?']) => {
+            "their addresses have no scheme, such as https".to_owned()
+        }
         _ if !it.requested_ms.is_finite() => "their startedDateTime is not a date".to_owned(),
         _ if addresses == Addresses::Kept && is_http && path_of(&it.url).len() > URL_BYTES_MAX => {
             format!("their paths have more than {URL_BYTES_MAX} bytes")

@@ -12,6 +12,7 @@ mod sizes;
 pub(super) use select::kept_bytes;
 
 use super::derive::{Seen, finish, mime_for, rounded, set_delays, typical_exec_ms};
+use super::said::{FROM_CACHE, OVER_HTTP1, WITHOUT_HTTPS};
 use super::{Addresses, ImportError, Imported, Label, sha256_hex};
 use crate::page::{BrowserPriority, Origin, Page, PageResource, Party, SourceKind};
 use crate::site::registrable_domain;
@@ -103,6 +104,7 @@ fn assumptions(requests: &[Fetch], unexplained: usize) -> Vec<String> {
              answered): their decoded size stands for it, compressed as the page's other texts are"
         ));
     }
+    notes.extend(from_cache(requests).into_iter().chain(without_priorities(&requests[0])));
     if unexplained > 0 {
         notes.push(format!(
             "{unexplained} resources without a known initiator follow the document's end or, if \
@@ -111,6 +113,33 @@ fn assumptions(requests: &[Fetch], unexplained: usize) -> Vec<String> {
     }
     notes.push("the viewport is taken to be 1366x768".to_owned());
     notes
+}
+
+/// Whether a cache answered most requests, or sent most bytes.
+fn from_cache(requests: &[Fetch]) -> Option<String> {
+    let bytes = |all: &[&Fetch]| all.iter().map(|it| it.bytes).sum::<u64>();
+    let all: Vec<&Fetch> = requests.iter().collect();
+    let mut cached = all.clone();
+    cached.retain(|it| it.from_cache);
+    let share = bytes(&cached) as f64 / bytes(&all).max(1) as f64;
+    (share > 0.5 || 2 * cached.len() > all.len()).then(|| {
+        format!(
+            "{FROM_CACHE} ({} of {} responses, {:.0} % of the bytes); record it again with an empty cache",
+            cached.len(),
+            all.len(),
+            100.0 * share
+        )
+    })
+}
+
+/// Why no server sends the document's page by priority today, if the protocol shows it.
+fn without_priorities(document: &Fetch) -> Option<String> {
+    let is_http1 = document.protocol.to_ascii_lowercase().starts_with("http/1");
+    if document.url.starts_with("http:") {
+        let versions = "and browsers use HTTP/2 and HTTP/3, which have priorities, only over https";
+        return Some(format!("{WITHOUT_HTTPS}, {versions}"));
+    }
+    is_http1.then(|| format!("{OVER_HTTP1}, which has no priorities"))
 }
 
 fn resource(id: usize, request: &Fetch) -> PageResource {
@@ -256,5 +285,37 @@ mod tests {
         for (url, host) in hosts {
             assert_eq!(host_of(url), host, "{url}");
         }
+    }
+
+    #[test]
+    fn a_page_that_came_from_a_cache_for_the_most_part_is_noted() {
+        let fetch = |from_cache, bytes| Fetch { from_cache, bytes, ..Fetch::default() };
+        assert_eq!(from_cache(&[fetch(false, 100), fetch(true, 100)]), None);
+        assert_eq!(
+            from_cache(&[fetch(false, 100), fetch(true, 300)]).as_deref(),
+            Some(
+                "most of the page came from a cache (1 of 2 responses, 75 % of the bytes); record it again with an empty cache"
+            )
+        );
+        assert!(from_cache(&[fetch(false, 900), fetch(true, 1), fetch(true, 1)]).is_some());
+    }
+
+    #[test]
+    fn a_document_over_http1_or_without_https_has_no_priorities() {
+        let of = |url: &str, protocol: &str| {
+            without_priorities(&Fetch {
+                url: url.to_owned(),
+                protocol: protocol.to_owned(),
+                ..Fetch::default()
+            })
+        };
+        let http1 = "the page came over HTTP/1, which has no priorities";
+        for protocol in ["http/1.1", "HTTP/1.0"] {
+            assert_eq!(of("https://a.test/", protocol).as_deref(), Some(http1));
+        }
+        for protocol in ["h2", "HTTP/2.0", "h3", "", "unknown"] {
+            assert_eq!(of("https://a.test/", protocol), None);
+        }
+        assert!(of("http://a.test/", "").is_some_and(|it| it.starts_with(WITHOUT_HTTPS)));
     }
 }

@@ -21,27 +21,52 @@ pub(super) fn keep_fetches(
     let address = address.map(|it| behind_redirects(it, redirects));
     let document = document(&fetches, address.as_deref())?;
     let (url, begun_ms) = (document.url.clone(), document.requested_ms);
-    let mut requests = leave_out(fetches, &url, begun_ms, addresses, notes)?;
+    let requests = leave_out(fetches, &url, begun_ms, addresses, notes)?;
     let unanswered = unanswered(&requests, addresses);
-    let all = requests.len();
-    requests.retain(is_fetch);
+    let (mut requests, omitted): (Vec<Fetch>, Vec<Fetch>) =
+        requests.into_iter().partition(is_fetch);
     let first = requests.iter().position(|it| it.url == url && is_delivered(it)).unwrap_or(0);
-    requests.drain(..first);
+    let early: Vec<Fetch> = requests.drain(..first).collect();
     let (requests, repeated) = join(requests, notes);
     if requests.len() > RESOURCES_MAX {
         let count = requests.len();
         return refuse(format!("holds {count} resources; cut it to {RESOURCES_MAX}"));
     }
-    let dropped = all - requests.len();
-    if dropped > 0 {
-        let requests = if dropped == 1 { "request is" } else { "requests are" };
-        notes.push(format!(
-            "{dropped} {requests} left out: redirects, failures, other methods than GET, data URLs, \
-             icons, and repeated fetches ({repeated})"
-        ));
+    notes.extend(left_out(&omitted, repeated));
+    if !early.is_empty() {
+        let names = named(&early.iter().collect::<Vec<_>>(), addresses);
+        notes.push(format!("requests left out because they came before the document's: {names}"));
     }
     notes.extend(unanswered);
     Ok(requests)
+}
+
+/// The requests that no page has, counted by reason.
+fn left_out(omitted: &[Fetch], repeated: usize) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for fetch in omitted {
+        *counts.entry(reason(fetch)).or_default() += 1;
+    }
+    if repeated > 0 {
+        counts.insert("repeated fetches", repeated);
+    }
+    let all: usize = counts.values().sum();
+    let requests = if all == 1 { "request is" } else { "requests are" };
+    let named: Vec<String> = counts.iter().map(|(reason, it)| format!("{reason} ({it})")).collect();
+    (all > 0).then(|| format!("{all} {requests} left out: {}", named.join(", ")))
+}
+
+/// Why it is not a fetch of a page.
+fn reason(it: &Fetch) -> &'static str {
+    match it {
+        _ if it.url.starts_with("data:") => "data URLs",
+        _ if !it.url.starts_with("http") => "addresses that are not http or https",
+        _ if !is_get(it) => "other methods than GET",
+        _ if is_icon(it) => "icons",
+        _ if (300..400).contains(&it.status) => "redirects",
+        _ if it.status == 0 => "requests without an answer",
+        _ => "answers without a body",
+    }
 }
 
 /// The requests that got no answer, such as blocked ones, in words. Others for the same address may have got one.
@@ -82,7 +107,7 @@ fn document<'a>(fetches: &'a [Fetch], address: Option<&str>) -> Result<&'a Fetch
         return Err(no_document(fetches, &requests));
     };
     let delivered = answers.iter().copied().find(|it| it.url == first.url && is_delivered(it));
-    delivered.ok_or_else(|| refusal(Some(first)))
+    delivered.ok_or_else(|| refusal(first))
 }
 
 /// Why none of the requests may be one for a document.
@@ -94,8 +119,26 @@ fn no_document(fetches: &[Fetch], requests: &[&Fetch]) -> ImportError {
             "{}: its startedDateTime is not a date; without the document's date, nothing is known of the page",
             name(undated, Addresses::Kept)
         )),
-        _ => refusal(asked_for.copied()),
+        _ => asked_for.map_or_else(|| without_document(fetches), |it| refusal(it)),
     }
+}
+
+/// Names what the recording holds in place of a document.
+fn without_document(fetches: &[Fetch]) -> ImportError {
+    let first = fetches.first().map_or(String::new(), |it| {
+        let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
+        format!(
+            "; its first, {}, is a {} with status {} and the type {}",
+            name(it, Addresses::Kept),
+            or(&it.method, "GET"),
+            it.status,
+            or(&it.mime, "unknown")
+        )
+    });
+    ImportError::Format(format!(
+        "holds no document that was delivered: no request is a GET of http or https that HTML answers{first}; record the page in a \
+         browser, from its first request on"
+    ))
 }
 
 fn guessed_document<'a>(answers: &[&'a Fetch]) -> Option<&'a Fetch> {
@@ -106,16 +149,14 @@ fn guessed_document<'a>(answers: &[&'a Fetch]) -> Option<&'a Fetch> {
 }
 
 /// Why the request for a document did not deliver one.
-fn refusal(of: Option<&Fetch>) -> ImportError {
-    ImportError::Format(
-        match of.map(|document| (name(document, Addresses::Kept), document.status)) {
-            None => "holds no document that was delivered".to_owned(),
-            Some((name, 0)) => format!("{name}: the document did not come"),
-            Some((name, status)) => format!(
-                "{name}: the document came with status {status}; record the page again when it loads"
-            ),
-        },
-    )
+fn refusal(document: &Fetch) -> ImportError {
+    let name = name(document, Addresses::Kept);
+    ImportError::Format(match document.status {
+        0 => format!("{name}: the document did not come; record the page again when it loads"),
+        status => format!(
+            "{name}: the document came with status {status}; record the page again when it loads"
+        ),
+    })
 }
 
 /// Whether it may be a page: failures often lack a type.
@@ -124,10 +165,11 @@ fn is_html(it: &Fetch) -> bool {
 }
 
 fn is_request(it: &Fetch) -> bool {
-    it.url.starts_with("http")
-        && (it.method.is_empty() || it.method.eq_ignore_ascii_case("GET"))
-        && !is_icon(it)
-        && it.requested_ms.is_finite()
+    it.url.starts_with("http") && is_get(it) && !is_icon(it) && it.requested_ms.is_finite()
+}
+
+fn is_get(it: &Fetch) -> bool {
+    it.method.is_empty() || it.method.eq_ignore_ascii_case("GET")
 }
 
 fn is_answer(status: u16) -> bool {
@@ -234,8 +276,52 @@ mod tests {
         let cause = page(vec![failed.clone(), frame.clone()], None);
         assert!(cause.contains("(http://a.test/): the document came with status 503"), "{cause}");
         let cause = page(vec![fetch("http://a.test/", 0, "text/html")], None);
-        assert_eq!(cause, "request 0 (http://a.test/): the document did not come");
+        assert_eq!(
+            cause,
+            "request 0 (http://a.test/): the document did not come; record the page again when it loads"
+        );
         let again = fetch("http://a.test/", 200, "text/html");
         assert_eq!(page(vec![failed, again, frame], None), "http://a.test/ http://ads.test/f");
+    }
+
+    #[test]
+    fn what_no_page_has_is_counted_by_its_reason_and_an_early_request_is_named() {
+        let dated = |url: &str, requested_ms| Fetch { requested_ms, ..fetch(url, 200, "text/css") };
+        let post = Fetch { method: "POST".to_owned(), ..fetch("http://a.test/p", 200, "") };
+        let fetches = vec![
+            dated("http://a.test/early.css", -60_000.0),
+            fetch("http://a.test/", 200, "text/html"),
+            post,
+            fetch("data:text/css,a", 200, "text/css"),
+            fetch("http://a.test/old", 301, ""),
+            dated("//a.test/b.css", 1.0),
+            dated("http://a.test/a.css", 2.0),
+            dated("http://a.test/a.css", 3.0),
+        ];
+        let mut notes = Vec::new();
+        let load = Load { fetches, ..Load::default() };
+        let kept = keep_fetches(load, &BTreeMap::new(), Addresses::Kept, &mut notes);
+        assert_eq!(kept.expect("a page").len(), 2);
+        assert_eq!(
+            notes,
+            [
+                "requests left out because their addresses have no scheme, such as https: 1: request 0 (//a.test/b.css)",
+                "4 requests are left out: data URLs (1), other methods than GET (1), redirects (1), repeated fetches (1)",
+                "requests left out because they came before the document's: 1: request 0 (http://a.test/early.css)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_recording_without_a_document_is_told_by_its_first_request_and_with_what_to_do() {
+        let post = Fetch { method: "POST".to_owned(), ..fetch("http://a.test/", 200, "text/html") };
+        let told = "holds no document that was delivered: no request is a GET of http or https that HTML answers; its first, request \
+                    0 (http://a.test/), is a POST with status 200 and the type text/html; record the page in a browser, from its \
+                    first request on";
+        assert_eq!(page(vec![post], None), told);
+        let json = page(vec![fetch("http://a.test/a", 200, "application/json")], None);
+        assert!(json.contains("is a GET with status 200 and the type application/json"), "{json}");
+        let file = page(vec![fetch("file:///a.html", 200, "text/html")], None);
+        assert!(file.contains("request 0 (file:///a.html)"), "{file}");
     }
 }
