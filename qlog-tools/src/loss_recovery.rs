@@ -88,6 +88,8 @@ schedulers::named! {
         PersistentCongestion = "persistent congestion",
         /// A loss cut the congestion window.
         WindowCut = "window cut",
+        /// Congestion marks (ECN) cut it.
+        MarkCut = "window cut by congestion marks",
         /// A cut was taken back.
         CutUndone = "window cut undone",
     }
@@ -121,7 +123,7 @@ impl LossRecovery {
             times_us = persistent_us(trace, &walk.lost);
         }
         steps.extend(times_us.into_iter().map(|it| step(it, StepKind::PersistentCongestion)));
-        steps.extend(windows(trace.samples(), &steps));
+        steps.extend(windows(trace.samples(), &steps, &logged.marked_us));
         steps.sort_by_key(|it| (it.time_us, it.kind));
         let count = |kind| steps.iter().filter(|it| it.kind == kind).count() as u64;
         Self {
@@ -337,8 +339,12 @@ fn persistent_us(trace: &Trace, lost: &BTreeMap<u64, (u64, u64)>) -> Vec<u64> {
     times_us
 }
 
-/// Cuts of the window after losses, and those that were undone in one step.
-fn windows(samples: &[RecoverySample], steps: &[RecoveryStep]) -> Vec<RecoveryStep> {
+/// Cuts of the window after losses or else congestion marks, and those that were undone in one step.
+fn windows(
+    samples: &[RecoverySample],
+    steps: &[RecoveryStep],
+    marked_us: &[u64],
+) -> Vec<RecoveryStep> {
     let losses = steps.iter().filter(|it| {
         matches!(it.kind, StepKind::Lost | StepKind::RecoveryPeriod | StepKind::ProbeTimeout)
     });
@@ -351,11 +357,16 @@ fn windows(samples: &[RecoverySample], steps: &[RecoveryStep]) -> Vec<RecoverySt
         let before = window.replace(now).unwrap_or(now);
         let add = |kind| RecoveryStep { window_bytes: Some(now), ..step(time_us, kind) };
         if (now as f64) < KEPT * before as f64 {
-            let place = losses_us.partition_point(|it| *it <= time_us.saturating_add(CUT_US));
-            let last = place.checked_sub(1).map(|it| losses_us[it]);
-            if last.is_some_and(|it| it.saturating_add(CUT_US) >= time_us) {
+            let has_near = |times_us: &[u64]| {
+                let place = times_us.partition_point(|it| *it <= time_us.saturating_add(CUT_US));
+                let last = place.checked_sub(1).map(|it| times_us[it]);
+                last.is_some_and(|it| it.saturating_add(CUT_US) >= time_us)
+            };
+            if has_near(&losses_us) {
                 found.push(add(StepKind::WindowCut));
                 cut = Some((before, now));
+            } else if has_near(marked_us) {
+                found.push(add(StepKind::MarkCut));
             }
         } else if now > before
             && let Some((whole, left)) = cut

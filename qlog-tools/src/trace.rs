@@ -18,7 +18,7 @@ use schedulers::Call;
 use serde::Serialize;
 
 pub use beside::DATAGRAMS;
-pub(crate) use parts::{Ack, RecoveryEvents};
+pub(crate) use parts::{Ack, RecoveryEvents, Validation};
 pub use parts::{EventLog, OwnServer, PacketLog, Recovery, RecoverySample};
 pub use writer::{Container, Stack, Vantage};
 
@@ -415,6 +415,14 @@ impl Trace {
     /// Packets of a capture that could not be decrypted: their numbers and contents are missing from all figures.
     pub fn undecrypted_packets(&self) -> u64 {
         self.repaired(UNDECRYPTED)
+    }
+
+    /// What of the log could not be read, if that leaves holes in the middle of its figures.
+    pub(crate) fn not_read(&self) -> Option<String> {
+        let records = (self.unread_records(), "records of the log could not be read");
+        let packets = (self.undecrypted_packets(), "packets of the log could not be decrypted");
+        let mut all = [records, packets].into_iter().filter(|it| it.0 > 0);
+        all.next().map(|(count, what)| format!("{count} {what}"))
     }
 
     fn repaired(&self, what: &str) -> u64 {
