@@ -124,11 +124,9 @@ impl Summary {
         let receiver = if is_upload { beside.as_ref() } else { client };
         let recovered = Recovered::of(sender, client, &recovery);
         let path = Spread::of(round_trips_of_path(sender));
-        let is_hidden = !is_upload && sender.mostly_uploads().is_some();
-        let held = match is_hidden && log.vantage == Vantage::Server {
-            true => Err(UPLOAD),
-            false => Held::of(sender, &recovered, path.as_ref()),
-        };
+        let is_hidden = log.vantage == Vantage::Server && log.mostly_uploads().is_some();
+        let held = Held::of(sender, &recovered, path.as_ref());
+        let held = if is_hidden { Err(UPLOAD) } else { held };
         let waits =
             receiver.filter(|it| is_upload || no_waits(it).is_none() && it.not_read().is_none());
         // A repeated acknowledgement was not delayed for as long as it reports (RFC 9002, section 5.3).
@@ -141,7 +139,7 @@ impl Summary {
             response_bytes: log.unique_stream_bytes(),
             not_held: held.as_ref().err().copied(),
             held: held.ok(),
-            flow: Flow::of(if is_upload { sender } else { log }, sender),
+            flow: Flow::of(if is_upload { sender } else { log }, sender).filter(|_| !is_hidden),
             recovery: recovered,
             round_trips,
             round_trips_of_path: path,

@@ -417,6 +417,12 @@ impl Trace {
         self.repaired(UNDECRYPTED)
     }
 
+    /// Whether an end closed the connection ([`Detail::Full`]).
+    pub(crate) fn is_closed(&self) -> bool {
+        let mut frames = self.filled.iter().flat_map(|it| &it.frames);
+        frames.any(|it| it.kind == "connection_close")
+    }
+
     /// What of the log could not be read, if that leaves holes in the middle of its figures.
     pub(crate) fn not_read(&self) -> Option<String> {
         let records = (self.unread_records(), "records of the log could not be read");

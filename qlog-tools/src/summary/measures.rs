@@ -140,7 +140,8 @@ impl Recovered {
         let has_acknowledgements = is_servers
             && sender.acknowledged().is_some()
             && sender.arrivals.iter().any(|it| it.1.is_some());
-        let never_came = client.filter(|_| is_servers).and_then(|it| never_came(sender, it));
+        let never_came =
+            client.filter(|_| is_servers).and_then(|it| never_came(sender, it, recovery));
         Self {
             lost: recovery.lost,
             lost_share: recovery.lost.filter(|_| sent > 0).map(|it| it as f64 / sent as f64),
@@ -193,15 +194,19 @@ impl Recovered {
 }
 
 /// The sent 1-RTT packets that never arrived, and all: up to the last that did, and later ones that even the slowest way would have
-/// brought before the client's log ended.
-fn never_came(server: &Trace, client: &Trace) -> Option<[u64; 2]> {
+/// brought before the client's log ended. If nobody closed the connection and probe timers expired after that last one, the path was dead, and
+/// all later ones count.
+fn never_came(server: &Trace, client: &Trace, recovery: &LossRecovery) -> Option<[u64; 2]> {
     let came = received_numbers(client)?;
     let last = came.last()?;
     let slowest_us = slowest_us(server, client)?;
     let end_us = i64::try_from(bounds(client).1).ok()?;
     let sent = server.packets_of(PacketEvent::Sent).filter(|it| it.space == Space::Application);
+    let last_us = sent.clone().find(|it| it.number == Some(*last)).map_or(0, |it| it.time_us);
+    let probed = recovery.of_kind(StepKind::ProbeTimeout).any(|it| it.time_us > last_us);
+    let is_dead = probed && !server.is_closed() && !client.is_closed();
     let would_have_come = |sent_us: u64| {
-        i64::try_from(sent_us).is_ok_and(|it| it.saturating_add(slowest_us) <= end_us)
+        is_dead || i64::try_from(sent_us).is_ok_and(|it| it.saturating_add(slowest_us) <= end_us)
     };
     let sent: BTreeSet<u64> = sent
         .filter_map(|it| it.number.filter(|number| number <= last || would_have_come(it.time_us)))

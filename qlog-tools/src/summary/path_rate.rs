@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::measures::PathBasis;
+use super::measures::{PathBasis, round_trips};
 use crate::distribution::place;
 use crate::link_facts::{LinkFacts, busy, rate};
 use crate::packet::{Packet, PacketEvent, Space};
+use crate::saturating_cast::to_u64;
 use crate::trace::{Trace, Vantage};
 
 /// The most steps from one packet to the next over which a rate is measured.
@@ -14,7 +15,11 @@ const WINDOW: usize = 31;
 /// The fewest: a burst at the beginning of a connection has about as many.
 const SHORTEST: usize = 8;
 /// The granularity of clocks.
-const CLOCK_US: i64 = 1000;
+const CLOCK_US: u64 = 1000;
+/// A wait counts from this part of the least round trip on, because packets that wait for nothing do not take equally long.
+const PART_OF_ARRIVALS: u64 = 8;
+/// The same if acknowledgements show it, whose times also vary with the way back and with the receiver.
+const PART_OF_ACKNOWLEDGEMENTS: u64 = 4;
 
 /// Rates in bit/s, and their source.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -31,19 +36,23 @@ impl PathRate {
     pub(super) fn of(log: &Trace, sender: &Trace) -> Self {
         let is_receivers = log.vantage != Vantage::Server;
         let seen = LinkFacts::of(log).filter(|_| is_receivers).map(|it| it.rate);
+        let least_rtt_us = round_trips(sender).into_iter().map(|it| to_u64(it.1 * 1000.0)).min();
+        let queued_us = |part: u64| signed(least_rtt_us.unwrap_or_default() / part + CLOCK_US);
         if seen.is_some() {
-            let path = when_queued(passed(sender, &arrivals(log)));
+            let path = when_queued(&arrived(sender, log), queued_us(PART_OF_ARRIVALS));
             return Self { path, seen, basis: Some(PathBasis::Arrivals) };
         }
-        let all = passed(sender, &acknowledgements(sender));
+        let all = acknowledged(sender);
         let came: Vec<(u64, u64)> =
             all.iter().filter_map(|it| Some((u64::try_from(it.came_us).ok()?, it.bytes))).collect();
+        let path = when_queued(&all, queued_us(PART_OF_ACKNOWLEDGEMENTS));
         let seen = rate(&came, &busy(sender));
-        Self { path: when_queued(all), seen, basis: seen.map(|_| PathBasis::Acknowledgements) }
+        Self { path, seen, basis: seen.map(|_| PathBasis::Acknowledgements) }
     }
 }
 
-/// A packet that reached the other end. Times are in microseconds, each on the clock of its log.
+/// A packet that reached the other end, or all that an acknowledgement reports with it. Times are in microseconds, each on the clock of its
+/// log.
 #[derive(Debug, Clone, Copy)]
 struct Passed {
     sent_us: i64,
@@ -55,50 +64,58 @@ fn of_data<'a>(trace: &'a Trace, event: PacketEvent) -> impl Iterator<Item = &'a
     trace.packets_of(event).filter(|it| it.space == Space::Application)
 }
 
-fn arrivals(receiver: &Trace) -> Vec<(u64, u64)> {
-    let came = of_data(receiver, PacketEvent::Received);
-    came.filter_map(|it| Some((it.number?, it.time_us))).collect()
-}
-
-/// By number, when packets were acknowledged, without the delay of the acknowledgement.
-fn acknowledgements(sender: &Trace) -> Vec<(u64, u64)> {
-    let acks = sender.recovery_events.acks.iter();
-    let delays: BTreeMap<u64, f64> =
-        acks.filter_map(|it| Some((it.time_us, it.delay_ms?))).collect();
-    let came = of_data(sender, PacketEvent::Acknowledged).filter_map(|it| {
-        let delay_us = delays.get(&it.time_us).map_or(0.0, |ms| ms * 1000.0);
-        Some((it.number?, it.time_us.saturating_sub(crate::saturating_cast::to_u64(delay_us))))
-    });
-    came.collect()
-}
-
-/// The sender's packets that came at these times, by number, in the order in which they came. Without packets in the sender's log, there
-/// are none.
-fn passed(sender: &Trace, came: &[(u64, u64)]) -> Vec<Passed> {
+/// The time and the bytes of the packets that were sent, by number.
+fn sent(sender: &Trace) -> BTreeMap<u64, (u64, u64)> {
     let sent = of_data(sender, PacketEvent::Sent);
-    let sent: BTreeMap<u64, (u64, u32)> =
-        sent.filter_map(|it| Some((it.number?, (it.time_us, it.bytes)))).collect();
-    let each = came.iter().filter_map(|(number, came_us)| {
-        let &(sent_us, bytes) = sent.get(number)?;
-        Some(Passed {
-            sent_us: i64::try_from(sent_us).ok()?,
-            came_us: i64::try_from(*came_us).ok()?,
-            bytes: bytes.into(),
-        })
-    });
-    let mut passed: Vec<Passed> = each.collect();
-    passed.sort_by_key(|it| (it.came_us, it.sent_us));
+    sent.filter_map(|it| Some((it.number?, (it.time_us, it.bytes.into())))).collect()
+}
+
+/// The sender's packets in the order of their arrival. Without packets in its log, there are none.
+fn arrived(sender: &Trace, receiver: &Trace) -> Vec<Passed> {
+    let sent = sent(sender);
+    let came = of_data(receiver, PacketEvent::Received);
+    came.filter_map(|it| {
+        let &(sent_us, bytes) = sent.get(&it.number?)?;
+        Some(Passed { sent_us: signed(sent_us), came_us: signed(it.time_us), bytes })
+    })
+    .collect()
+}
+
+/// The packets that were acknowledged, without the delays of the acknowledgements. Each acknowledgement of a packet above all earlier ones
+/// is a measurement: others are for packets that came before.
+fn acknowledged(sender: &Trace) -> Vec<Passed> {
+    let sent = sent(sender);
+    let acks = sender.recovery_events.acks.iter().filter(|it| it.is_newest);
+    let delays_us: BTreeMap<u64, u64> =
+        acks.map(|it| (it.time_us, to_u64(it.delay_ms.unwrap_or_default() * 1000.0))).collect();
+    let came: Vec<&Packet> = of_data(sender, PacketEvent::Acknowledged).collect();
+    let (mut passed, mut bytes) = (Vec::new(), 0);
+    for group in came.chunk_by(|one, other| one.time_us == other.time_us) {
+        let time_us = group[0].time_us;
+        let known = group.iter().filter_map(|it| Some((it.number?, *sent.get(&it.number?)?)));
+        bytes += known.clone().map(|it| it.1.1).sum::<u64>();
+        let newest = known.max_by_key(|it| it.0);
+        if let (Some((_, (sent_us, _))), Some(delay_us)) = (newest, delays_us.get(&time_us)) {
+            let came_us = signed(time_us) - signed(*delay_us);
+            passed.push(Passed { sent_us: signed(sent_us), came_us, bytes });
+            bytes = 0;
+        }
+    }
     passed
 }
 
-/// The usual rate of consecutive packets each of which could have come before the preceding one, as fast as the fastest: so it had to wait
-/// for that one.
-fn when_queued(passed: Vec<Passed>) -> Option<f64> {
+fn signed(us: u64) -> i64 {
+    i64::try_from(us).unwrap_or(i64::MAX / 4)
+}
+
+/// The usual rate of consecutive packets each of which, as fast as the fastest, could have come at least `queued_us` before the preceding one:
+/// so it had to wait.
+fn when_queued(passed: &[Passed], queued_us: i64) -> Option<f64> {
     let least_us = passed.iter().map(|it| it.came_us - it.sent_us).min()?;
     let mut runs: Vec<Vec<(i64, u64)>> = vec![Vec::new()];
     for pair in passed.windows(2) {
         let [before, next] = [pair[0], pair[1]];
-        if next.sent_us + least_us + CLOCK_US <= before.came_us {
+        if next.sent_us + least_us + queued_us <= before.came_us {
             runs.last_mut()?.push((next.came_us - before.came_us, next.bytes));
         } else if runs.last().is_some_and(|it| !it.is_empty()) {
             runs.push(Vec::new());

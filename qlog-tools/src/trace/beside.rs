@@ -77,6 +77,7 @@ impl Trace {
             timeline,
             streams,
             arrivals,
+            filled: self.filled.clone(),
             counts: self.counts.clone(),
             repairs: self.repairs.clone(),
             packets,
