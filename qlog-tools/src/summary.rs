@@ -127,8 +127,8 @@ impl Summary {
         let is_hidden = log.vantage == Vantage::Server && log.mostly_uploads().is_some();
         let held = Held::of(sender, &recovered, path.as_ref());
         let held = if is_hidden { Err(UPLOAD) } else { held };
-        let waits =
-            receiver.filter(|it| is_upload || no_waits(it).is_none() && it.not_read().is_none());
+        let is_whole = client.is_some_and(|it| it.not_read().is_none());
+        let waits = receiver.filter(|it| is_whole && (is_upload || no_waits(it).is_none()));
         // A repeated acknowledgement was not delayed for as long as it reports (RFC 9002, section 5.3).
         let acks = sender.recovery_events.acks.iter().filter(|it| it.is_newest);
         let delays_ms = acks.filter_map(|it| Some((it.time_us, it.delay_ms?)));

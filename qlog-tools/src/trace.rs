@@ -425,10 +425,11 @@ impl Trace {
 
     /// What of the log could not be read, if that leaves holes in the middle of its figures.
     pub(crate) fn not_read(&self) -> Option<String> {
-        let records = (self.unread_records(), "records of the log could not be read");
-        let packets = (self.undecrypted_packets(), "packets of the log could not be decrypted");
-        let mut all = [records, packets].into_iter().filter(|it| it.0 > 0);
-        all.next().map(|(count, what)| format!("{count} {what}"))
+        let records = (self.unread_records(), "record", "read");
+        let packets = (self.undecrypted_packets(), "packet", "decrypted");
+        let (count, what, how) = [records, packets].into_iter().find(|it| it.0 > 0)?;
+        let plural = if count == 1 { "" } else { "s" };
+        Some(format!("{count} {what}{plural} of the log could not be {how}"))
     }
 
     fn repaired(&self, what: &str) -> u64 {

@@ -94,7 +94,7 @@ impl Walk {
     }
 
     fn received(&mut self, packet: &Packet) {
-        if packet.bytes == 0 {
+        if packet.bytes == 0 && self.account.is_some() {
             return self.forget();
         }
         self.wait_until(packet.time_us);

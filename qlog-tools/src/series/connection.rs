@@ -220,7 +220,7 @@ pub(super) const RECOVERY: Series = Series {
         column(
             "step",
             "`lost` (declared lost), `spurious loss` (acknowledged after that), `probe timeout`, `recovery period` (one begins), \
-                    `persistent congestion`, `window cut` (after a loss), `window cut undone`",
+                    `persistent congestion`, `window cut` (after a loss), `window cut by congestion marks` (ECN, without a loss), `window cut undone`",
         ),
         column("number", "the packet that it concerns; for a probe timeout, the probe"),
         column("window_bytes", "for a cut of the congestion window: the window after it"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::measures::{PathBasis, round_trips};
 use crate::distribution::place;
-use crate::link_facts::{LinkFacts, busy, rate};
+use crate::link_facts::arrivals;
 use crate::packet::{Packet, PacketEvent, Space};
 use crate::saturating_cast::to_u64;
 use crate::trace::{Trace, Vantage};
@@ -16,6 +16,8 @@ const WINDOW: usize = 31;
 const SHORTEST: usize = 8;
 /// The granularity of clocks.
 const CLOCK_US: u64 = 1000;
+/// The least time over which the rate is measured that was seen: long enough for coarse clocks.
+const INTERVAL_US: u64 = 20_000;
 /// A wait counts from this part of the least round trip on, because packets that wait for nothing do not take equally long.
 const PART_OF_ARRIVALS: u64 = 8;
 /// The same if acknowledgements show it, whose times also vary with the way back and with the receiver.
@@ -26,7 +28,7 @@ const PART_OF_ACKNOWLEDGEMENTS: u64 = 4;
 pub(super) struct PathRate {
     /// Of the path; `None`: the logs do not show that packets waited for one another on it.
     pub(super) path: Option<f64>,
-    /// The highest that was seen, apart from a tenth of the time.
+    /// Nine of ten intervals of some 20 ms had no higher one.
     pub(super) seen: Option<f64>,
     pub(super) basis: Option<PathBasis>,
 }
@@ -35,7 +37,7 @@ impl PathRate {
     /// `log` is the receiver's or, without one, the sender's.
     pub(super) fn of(log: &Trace, sender: &Trace) -> Self {
         let is_receivers = log.vantage != Vantage::Server;
-        let seen = LinkFacts::of(log).filter(|_| is_receivers).map(|it| it.rate);
+        let seen = is_receivers.then(|| at_the_busiest(arrivals(log))).flatten();
         let least_rtt_us = round_trips(sender).into_iter().map(|it| to_u64(it.1 * 1000.0)).min();
         let queued_us = |part: u64| signed(least_rtt_us.unwrap_or_default() / part + CLOCK_US);
         if seen.is_some() {
@@ -46,7 +48,7 @@ impl PathRate {
         let came: Vec<(u64, u64)> =
             all.iter().filter_map(|it| Some((u64::try_from(it.came_us).ok()?, it.bytes))).collect();
         let path = when_queued(&all, queued_us(PART_OF_ACKNOWLEDGEMENTS));
-        let seen = rate(&came, &busy(sender));
+        let seen = at_the_busiest(came);
         Self { path, seen, basis: seen.map(|_| PathBasis::Acknowledgements) }
     }
 }
@@ -104,6 +106,25 @@ fn acknowledged(sender: &Trace) -> Vec<Passed> {
     passed
 }
 
+/// The rate that a tenth of the intervals exceeded; each is as short as its packets allow, but long enough. Of times and bytes.
+fn at_the_busiest(mut came: Vec<(u64, u64)>) -> Option<f64> {
+    came.sort_unstable();
+    let (mut rates, mut last, mut bytes) = (Vec::new(), 0, 0);
+    for (first, &(from_us, _)) in came.iter().enumerate() {
+        while last + 1 < came.len() && (last <= first || came[last].0 - from_us < INTERVAL_US) {
+            last += 1;
+            bytes += came[last].1;
+        }
+        let us = came[last].0.saturating_sub(from_us);
+        if us >= INTERVAL_US {
+            rates.push(bytes as f64 * 8e6 / us as f64);
+        }
+        bytes = bytes.saturating_sub(came.get(first + 1).map_or(0, |it| it.1));
+    }
+    rates.sort_by(f64::total_cmp);
+    rates.get(place(rates.len(), 90)).copied()
+}
+
 fn signed(us: u64) -> i64 {
     i64::try_from(us).unwrap_or(i64::MAX / 4)
 }
@@ -132,4 +153,57 @@ fn when_queued(passed: &[Passed], queued_us: i64) -> Option<f64> {
     let mut rates: Vec<f64> = timed.map(|(us, bytes)| bytes as f64 * 8e6 / us as f64).collect();
     rates.sort_by(f64::total_cmp);
     rates.get(place(rates.len(), 50)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both ends' logs of packets of 1250 bytes: when each was sent, and when it came.
+    fn logs(times_us: impl Iterator<Item = (u64, u64)>) -> [Trace; 2] {
+        let packet = |event, number, time_us| Packet {
+            time_us,
+            event,
+            space: Space::Application,
+            number: Some(number),
+            bytes: 1250,
+            is_ack_eliciting: true,
+        };
+        let (mut sent, mut came) = (Vec::new(), Vec::new());
+        for (number, (sent_us, came_us)) in (0..).zip(times_us) {
+            sent.push(packet(PacketEvent::Sent, number, sent_us));
+            came.push(packet(PacketEvent::Received, number, came_us));
+        }
+        let log = |vantage, packets: Vec<Packet>| Trace {
+            vantage,
+            packets: Some(packets.into_iter().collect()),
+            ..Trace::default()
+        };
+        [log(Vantage::Client, came), log(Vantage::Server, sent)]
+    }
+
+    /// The rates of the path and at the busiest, in Mbit/s.
+    fn rates([client, server]: &[Trace; 2]) -> [Option<f64>; 2] {
+        let PathRate { path, seen, .. } = PathRate::of(client, server);
+        [path, seen].map(|it| it.map(|it| (it / 1e5).round() / 10.0))
+    }
+
+    #[test]
+    fn a_queue_shows_the_rate_of_a_path() {
+        // Twice as fast as the path, which takes a millisecond for each.
+        let full = logs((0..100).map(|it| (it * 500, 20_000 + it * 1000)));
+        assert_eq!(rates(&full), [Some(10.0), Some(10.0)]);
+        let receiver = [full[0].clone(), full[0].clone()];
+        assert_eq!(rates(&receiver), [None, Some(10.0)], "a client's log alone does not show it");
+    }
+
+    #[test]
+    fn a_sender_that_never_fills_the_path_does_not_show_its_rate() {
+        // A packet every 5 ms, and each takes as long as the others, give or take a clock's millisecond.
+        let apart = logs((0..100).map(|it| (it * 5000, 20_000 + it * 5000 + it % 2 * 900)));
+        assert_eq!(rates(&apart), [None, Some(2.0)]);
+        // A window of six packets for each round trip of 50 ms.
+        let windows = logs((0..96).map(|it| (it / 6 * 50_000, 20_000 + it / 6 * 50_000 + it % 6)));
+        assert_eq!(rates(&windows), [None, Some(1.2)]);
+    }
 }

@@ -1,4 +1,5 @@
 mod losses;
+mod senders;
 mod unknown;
 
 use std::fmt::Write as _;
@@ -454,25 +455,5 @@ fn the_numbers_of_other_stacks_are_those_of_another_reader() {
         assert!(is_near, "{name}: {told:?}");
         // None of them had to wait for its probe timer.
         assert_eq!(summary.probe_timeouts(), Some(0), "{name}");
-    }
-}
-
-#[test]
-fn zz_tell() {
-    let Ok(files) = std::env::var("TELL") else { return };
-    for group in files.split(';') {
-        let options = ReadOptions { detail: Detail::Full, vantage: None };
-        let logs: Vec<Trace> = group
-            .split(',')
-            .flat_map(|it| read_file_traces(std::path::Path::new(it), options).unwrap())
-            .collect();
-        for ends in pairs(&logs) {
-            eprintln!("## {group}");
-            let summary = Summary::of(&ends, None);
-            for it in &summary.sentences {
-                eprintln!("- {}", it.text);
-            }
-            eprintln!("  {:?} never {:?}", summary.flow, summary.recovery.never_came);
-        }
     }
 }
