@@ -339,7 +339,7 @@ fn persistent_us(trace: &Trace, lost: &BTreeMap<u64, (u64, u64)>) -> Vec<u64> {
     times_us
 }
 
-/// Cuts of the window after losses or else congestion marks, and those that were undone in one step.
+/// Cuts of the window after losses, otherwise after congestion marks, and those that were undone in one step.
 fn windows(
     samples: &[RecoverySample],
     steps: &[RecoveryStep],

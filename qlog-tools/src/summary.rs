@@ -63,8 +63,8 @@ pub struct Summary {
     pub longest_wait: Option<LongestWait>,
     /// Whether the client's log shows that: without it, arrival times are unknown.
     pub knows_waits: bool,
-    /// Whether most stream bytes were uploads, and the client's log is here: then the sender is the client, and the rate, the losses and waits
-    /// are those of its uploads.
+    /// Whether most stream bytes were uploads, and the client's log is here: then the sender is the client, and its uploads have the rate, the
+    /// losses and the waits.
     pub is_upload: bool,
     /// Whether losses and timers are the responses' sender's. With only a client's log, they are the client's own.
     #[serde(skip)]
@@ -183,10 +183,10 @@ fn is_upload(ends: &Ends<'_>) -> bool {
 
 /// The log of the sender of most bytes, as a server's; otherwise the log.
 fn sender_of<'a>(ends: &Ends<'a>) -> Cow<'a, Trace> {
-    match is_upload(ends) {
-        true => Cow::Owned(ends.log.uploading()),
-        false => Cow::Borrowed(ends.server.unwrap_or(ends.log)),
+    if is_upload(ends) {
+        return Cow::Owned(ends.log.uploading());
     }
+    Cow::Borrowed(ends.server.unwrap_or(ends.log))
 }
 
 fn first_of(recovery: &LossRecovery, kind: StepKind) -> Option<(f64, Option<u64>)> {

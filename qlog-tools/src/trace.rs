@@ -423,7 +423,7 @@ impl Trace {
         frames.any(|it| it.kind == "connection_close")
     }
 
-    /// What of the log could not be read, if that leaves holes in the middle of its figures.
+    /// The part of the log that could not be read, if that leaves holes in the middle of its figures.
     pub(crate) fn not_read(&self) -> Option<String> {
         let records = (self.unread_records(), "record", "read");
         let packets = (self.undecrypted_packets(), "packet", "decrypted");

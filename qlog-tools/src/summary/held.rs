@@ -19,7 +19,7 @@ const PARTS: u64 = 8;
 const LOSS: f64 = 0.002;
 /// Why the cause is not named.
 const WINDOW_UNKNOWN: &str = "the log has no congestion window, and a sender with a full one pauses like one that has nothing to send";
-/// Why there is no cause.
+/// Why a sender was not held back.
 pub(super) const NO_WORK: &str = "the log has no request, response or upload";
 /// Why the sender of an upload has none.
 pub(super) const UPLOAD: &str = "most stream bytes were uploads, and only the log of the client, which sent them, shows that: name it, too";
@@ -131,7 +131,7 @@ impl Held {
         if cause == Cause::ThinkTime {
             held_ms = thinking_ms;
         }
-        // A server with no response under way thinks, whatever its window: its other pauses may have any cause.
+        // A server that has begun no response thinks, whatever its window: its other pauses may have any cause.
         let thinks = cause == Cause::ThinkTime && 2.0 * thinking_ms >= working_ms;
         if restraints.assumed.contains(&NO_WINDOW) && needs_window(cause) && !thinks {
             return Err(WINDOW_UNKNOWN);
@@ -242,7 +242,7 @@ fn asked_us(sender: &Trace, transfer: &Transfer) -> u64 {
     asked_us.max(transfer.requested_us)
 }
 
-/// From each complete request to the first frame of its response, unless another response was under way: then requests may wait for
+/// From each complete request to the first frame of its response, unless another response was in progress: then requests may wait for
 /// their turn.
 fn unanswered(sender: &Trace) -> Vec<(u64, u64)> {
     let transfers = sender.timeline.transfers.iter();

@@ -62,7 +62,7 @@ struct Passed {
     bytes: u64,
 }
 
-fn of_data<'a>(trace: &'a Trace, event: PacketEvent) -> impl Iterator<Item = &'a Packet> {
+fn of_data(trace: &Trace, event: PacketEvent) -> impl Iterator<Item = &Packet> {
     trace.packets_of(event).filter(|it| it.space == Space::Application)
 }
 

@@ -8,7 +8,7 @@ use crate::timeline::{Timeline, Transfer};
 pub const DATAGRAMS: [u64; 2] = [u64::MAX - 1, u64::MAX];
 /// A stream in the direction of the requests with more bytes than this carries more than a request's head.
 const UPLOAD_BYTES: u64 = 16 << 10;
-/// The first one-way streams of a server: HTTP/3's control stream, and those of QPACK, in any order.
+/// The first one-way streams of a server: HTTP/3's control stream and QPACK's, in any order.
 const CONTROL_STREAMS: [u64; 3] = [3, 7, 11];
 
 impl Trace {
@@ -25,7 +25,7 @@ impl Trace {
         self.vantage == Vantage::Server && id % 2 == 1 && is_data()
     }
 
-    /// The bytes of uploads, if these are more than those of responses.
+    /// The bytes of uploads, if they are more than the responses' bytes.
     pub(crate) fn mostly_uploads(&self) -> Option<u64> {
         let is_response =
             |it: &&StreamSummary| it.role != StreamRole::Other || self.is_own_data(it.stream);
