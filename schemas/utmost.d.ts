@@ -1105,13 +1105,13 @@ export type QlogLimitsTrace = {
   file: string;
   /** The restraints, each with its interval, on the log's clock, in order and without gaps. */
   spans: Array<{
-    by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+    by: "handshake" | "address_validation" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
     from_ms: number;
     to_ms: number;
   }>;
   /** Each restraint once. Where several held at once, the first of this order counts. */
   totals: Array<{
-    by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+    by: "handshake" | "address_validation" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
     ms: number;
     percent: number;
   }>;
@@ -1344,27 +1344,29 @@ export type QlogSummaryConnection = {
     /** Distinct bytes of responses, in bits a second, while some response was asked for and not complete. */
     goodput_bits_per_s: number;
     path_basis: "arrivals" | "acknowledgements" | null;
-    /** What the path carried at its busiest, in bits a second. */
+    /** What the path carried while packets waited for one another on it, in bits a second; null where no log shows that. */
     path_bits_per_s: number | null;
+    /** The rate that nine of ten intervals of some 20 ms did not exceed, whatever limited it. */
+    seen_bits_per_s: number | null;
     under_way_ms: number;
   } | null;
   /** What held the sender back longest while it had work; null where the log does not tell. */
   held: {
-    by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+    by: "handshake" | "address_validation" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
     /** What was behind the restraint. */
-    cause: "handshake" | "think_time" | "application" | "congestion_window" | "loss" | "reordering" | "queue" | "probe_timeout" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+    cause: "handshake" | "address_validation" | "think_time" | "application" | "congestion_window" | "loss" | "congestion_marks" | "reordering" | "queue" | "probe_timeout" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
     /** The most that flow control let be under way, where that held the sender back. */
     credit_bytes: number | null;
     held_ms: number;
     /** The longest time at once. */
     longest: {
-      by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+      by: "handshake" | "address_validation" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
       from_ms: number;
       to_ms: number;
     };
     /** When mostly another restraint held. */
     phases: Array<{
-      by: "handshake" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
+      by: "handshake" | "address_validation" | "application" | "congestion_window" | "acknowledgements" | "connection_flow_control" | "stream_flow_control" | "pacing" | "scheduler" | "nothing";
       from_ms: number;
       to_ms: number;
     }>;
@@ -1375,6 +1377,8 @@ export type QlogSummaryConnection = {
     /** In the handshake, and from each request to the last frame of its response. */
     working_ms: number;
   } | null;
+  /** Whether most stream bytes were uploads, and the client's log is here: then the sender is the client. */
+  is_upload: boolean;
   /** Whether the client's log is there, which tells how long bytes waited. */
   knows_waits: boolean;
   /** The bytes that waited longest behind a hole in their stream. */
@@ -1416,6 +1420,8 @@ export type QlogSummaryConnection = {
     /** Probes of the path's MTU among them: their loss does not show congestion. */
     lost_mtu_probes: number;
     lost_share: number | null;
+    /** Congestion marks (ECN) that cut it, without a loss. */
+    mark_cuts: number;
     /** The share of the server's packets that never came: exactly with the logs of both ends; of a client's log alone, what it shows at least. */
     never_came_share: number | null;
     /** null: the log does not tell. */

@@ -30,6 +30,15 @@ fn start_us(trace: &Trace) -> i64 {
 
 /// The minimum difference between a packet's sending and its arrival, each on its own clock.
 fn least_us(from: &Trace, to: &Trace) -> Option<i64> {
+    differences_us(from, to).into_iter().min()
+}
+
+/// The maximum.
+pub(crate) fn slowest_us(from: &Trace, to: &Trace) -> Option<i64> {
+    differences_us(from, to).into_iter().max()
+}
+
+fn differences_us(from: &Trace, to: &Trace) -> Vec<i64> {
     let mut sent = times(from, PacketEvent::Sent);
     sent.sort_unstable();
     sent.dedup_by_key(|it| it.0);
@@ -37,7 +46,7 @@ fn least_us(from: &Trace, to: &Trace) -> Option<i64> {
         let place = sent.binary_search_by_key(&packet, |it| it.0).ok()?;
         at_us.checked_sub(sent[place].1)
     });
-    differences.min()
+    differences.collect()
 }
 
 fn times(trace: &Trace, event: PacketEvent) -> Vec<((Space, u64), i64)> {

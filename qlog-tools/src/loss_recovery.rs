@@ -96,6 +96,8 @@ schedulers::named! {
         PersistentCongestion = "persistent congestion",
         /// A loss cut the congestion window.
         WindowCut = "window cut",
+        /// Congestion marks (ECN) cut it.
+        MarkCut = "window cut by congestion marks",
         /// A cut was taken back.
         CutUndone = "window cut undone",
     }
@@ -138,7 +140,7 @@ impl LossRecovery {
             times_us.retain(|it| window_after(trace, *it).is_none_or(|it| it <= least_bytes));
         }
         steps.extend(times_us.into_iter().map(|it| step(it, StepKind::PersistentCongestion)));
-        steps.extend(windows(trace.samples(), &steps));
+        steps.extend(windows(trace.samples(), &steps, &logged.marked_us));
         steps.sort_by_key(|it| (it.time_us, it.kind));
         let count = |kind| steps.iter().filter(|it| it.kind == kind).count() as u64;
         Self {
@@ -412,8 +414,12 @@ fn window_after(trace: &Trace, time_us: u64) -> Option<u64> {
     Some(soon.fold(first, u64::min))
 }
 
-/// Cuts of the window after losses, and those that were undone in one step.
-fn windows(samples: &[RecoverySample], steps: &[RecoveryStep]) -> Vec<RecoveryStep> {
+/// Cuts of the window after losses, otherwise after congestion marks, and those that were undone in one step.
+fn windows(
+    samples: &[RecoverySample],
+    steps: &[RecoveryStep],
+    marked_us: &[u64],
+) -> Vec<RecoveryStep> {
     let losses = steps.iter().filter(|it| {
         matches!(it.kind, StepKind::Lost | StepKind::RecoveryPeriod | StepKind::ProbeTimeout)
     });
@@ -426,11 +432,16 @@ fn windows(samples: &[RecoverySample], steps: &[RecoveryStep]) -> Vec<RecoverySt
         let (before_us, before) = window.replace((time_us, now)).unwrap_or((time_us, now));
         let add = |kind| RecoveryStep { window_bytes: Some(now), ..step(time_us, kind) };
         if (now as f64) < KEPT * before as f64 {
-            let place = losses_us.partition_point(|it| *it <= time_us.saturating_add(CUT_US));
-            let last = place.checked_sub(1).map(|it| losses_us[it]);
-            if last.is_some_and(|it| it.saturating_add(CUT_US) >= time_us || it > before_us) {
+            let has_near = |times_us: &[u64]| {
+                let place = times_us.partition_point(|it| *it <= time_us.saturating_add(CUT_US));
+                let last = place.checked_sub(1).map(|it| times_us[it]);
+                last.is_some_and(|it| it.saturating_add(CUT_US) >= time_us || it > before_us)
+            };
+            if has_near(&losses_us) {
                 found.push(add(StepKind::WindowCut));
                 cut = Some((before, now));
+            } else if has_near(marked_us) {
+                found.push(add(StepKind::MarkCut));
             }
         } else if now > before
             && let Some((whole, left)) = cut

@@ -9,6 +9,7 @@ mod moments;
 mod sender;
 mod silences;
 mod streams;
+mod validation;
 
 use schedulers::Restraint;
 
@@ -150,6 +151,7 @@ impl Span {
 pub fn in_words(restraint: Restraint) -> &'static str {
     match restraint {
         Restraint::Handshake => "handshake",
+        Restraint::AddressValidation => "address not validated yet",
         Restraint::Application => "application (nothing to send)",
         Restraint::CongestionWindow => "congestion window",
         Restraint::Acknowledgements => "waiting for acknowledgements",

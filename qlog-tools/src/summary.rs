@@ -7,11 +7,14 @@ mod ending;
 mod held;
 mod measures;
 mod moved;
+mod path_rate;
 mod sentences;
 mod words;
 
-use held::working;
-use measures::round_trips;
+use std::borrow::Cow;
+
+use held::{UPLOAD, working};
+use measures::{round_trips, round_trips_of_path};
 use serde::Serialize;
 
 use crate::head_of_line::{Arrivals, HeadOfLine, LongestWait};
@@ -21,7 +24,7 @@ use crate::pacing::{Acknowledgements, Pacing};
 use crate::packetization::Packetization;
 use crate::pairing::Ends;
 use crate::restraints::bounds;
-use crate::trace::Vantage;
+use crate::trace::{Trace, Vantage};
 use crate::views::no_waits;
 
 pub use ending::{Close, Ending, GivenUpStream};
@@ -53,6 +56,9 @@ pub struct Summary {
     pub recovery: Recovered,
     /// Round trips, by the sender's samples if there are any.
     pub round_trips: Option<Spread>,
+    /// The sender's without the peer's delays of acknowledgements.
+    #[serde(skip)]
+    pub round_trips_of_path: Option<Spread>,
     /// The delays that the peer reports for its acknowledgements of 1-RTT packets.
     pub ack_delay: Option<Spread>,
     /// The maximum delay that it had announced.
@@ -61,6 +67,9 @@ pub struct Summary {
     pub longest_wait: Option<LongestWait>,
     /// Whether the client's log shows that: without it, arrival times are unknown.
     pub knows_waits: bool,
+    /// Whether most stream bytes were uploads, and the client's log is here: then the sender is the client, and its uploads have the rate, the
+    /// losses and the waits.
+    pub is_upload: bool,
     /// Whether losses and timers are the responses' sender's. With only a client's log, they are the client's own.
     #[serde(skip)]
     pub is_of_server: bool,
@@ -107,14 +116,23 @@ impl Summary {
     /// requested.
     pub fn of(ends: &Ends<'_>, lint: Option<&Lint>) -> Self {
         let Ends { log, server } = *ends;
-        let sender = server.unwrap_or(log);
-        let client = (log.vantage != Vantage::Server).then_some(log);
+        let is_upload = is_upload(ends);
+        let sender = &*sender_of(ends);
+        let beside = server.filter(|_| is_upload).and_then(Trace::beside);
+        let client = if is_upload { server } else { Some(log) };
+        let client = client.filter(|it| is_upload || it.vantage != Vantage::Server);
         let (start_us, end_us) = bounds(sender);
         let recovery = LossRecovery::of(sender);
         let round_trips = Spread::of(round_trips(sender)).or_else(|| Spread::of(round_trips(log)));
+        // Holes of an upload are at the server.
+        let receiver = if is_upload { beside.as_ref() } else { client };
         let recovered = Recovered::of(sender, client, &recovery);
-        let held = Held::of(sender, &recovered, round_trips.as_ref());
-        let waits = client.filter(|it| no_waits(it).is_none());
+        let path = Spread::of(round_trips_of_path(sender));
+        let is_hidden = log.vantage == Vantage::Server && log.mostly_uploads().is_some();
+        let held = Held::of(sender, &recovered, path.as_ref());
+        let held = if is_hidden { Err(UPLOAD) } else { held };
+        let is_whole = client.is_some_and(|it| it.not_read().is_none());
+        let waits = receiver.filter(|it| is_whole && (is_upload || no_waits(it).is_none()));
         // A repeated acknowledgement was not delayed for as long as it reports (RFC 9002, section 5.3).
         let acks = sender.recovery_events.acks.iter().filter(|it| it.is_newest);
         let delays_ms = acks.filter_map(|it| Some((it.time_us, it.delay_ms?)));
@@ -125,19 +143,22 @@ impl Summary {
             response_bytes: log.unique_stream_bytes(),
             not_held: held.as_ref().err().copied(),
             held: held.ok(),
-            flow: Flow::of(log, sender),
+            flow: Flow::of(if is_upload { sender } else { log }, sender).filter(|_| !is_hidden),
             ending: Ending::of(log, sender),
             recovery: recovered,
             round_trips,
+            round_trips_of_path: path,
             ack_delay: Spread::of(delays_ms.collect()),
             announced_ack_delay_ms: sender.recovery_events.max_ack_delay_ms,
             longest_wait: waits.and_then(|it| {
-                HeadOfLine::new(Arrivals::of(it, server.map(|it| &it.arrivals))).longest
+                let sent = server.filter(|_| !is_upload).map(|it| &it.arrivals);
+                HeadOfLine::new(Arrivals::of(it, sent)).longest
             }),
             knows_waits: waits.is_some(),
-            is_of_server: sender.vantage == Vantage::Server,
+            is_of_server: sender.vantage == Vantage::Server && !is_upload,
+            is_upload,
         };
-        summary.sentences = sentences::of(&summary, log, sender, &recovery, lint);
+        summary.sentences = sentences::of(&summary, *ends, sender, &recovery, lint);
         summary
     }
 
@@ -150,7 +171,7 @@ impl Summary {
 impl Traffic {
     /// Reads it from the logs of a connection, read with [`crate::trace::Detail::Full`].
     pub fn of(ends: &Ends<'_>) -> Self {
-        let sender = ends.server.unwrap_or(ends.log);
+        let sender = &*sender_of(ends);
         let is_server = sender.vantage == Vantage::Server;
         Self {
             acknowledgements: Acknowledgements::of(sender),
@@ -158,6 +179,19 @@ impl Traffic {
             packetization: Packetization::of(sender),
         }
     }
+}
+
+/// Whether most stream bytes went to the server, as the log of the client that sent them shows.
+fn is_upload(ends: &Ends<'_>) -> bool {
+    ends.log.vantage == Vantage::Client && ends.log.mostly_uploads().is_some()
+}
+
+/// The log of the sender of most bytes, as a server's; otherwise the log.
+fn sender_of<'a>(ends: &Ends<'a>) -> Cow<'a, Trace> {
+    if is_upload(ends) {
+        return Cow::Owned(ends.log.uploading());
+    }
+    Cow::Borrowed(ends.server.unwrap_or(ends.log))
 }
 
 fn ms(time_us: u64) -> f64 {

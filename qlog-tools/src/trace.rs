@@ -19,7 +19,7 @@ use schedulers::Call;
 use serde::Serialize;
 
 pub use beside::DATAGRAMS;
-pub(crate) use parts::{Ack, RecoveryEvents};
+pub(crate) use parts::{Ack, RecoveryEvents, Validation};
 pub use parts::{EventLog, OwnServer, PacketLog, Recovery, RecoverySample};
 pub use writer::{Container, Stack, Vantage};
 
@@ -439,6 +439,21 @@ impl Trace {
     /// Packets of a capture that could not be decrypted: their numbers and contents are missing from all figures.
     pub fn undecrypted_packets(&self) -> u64 {
         self.repaired(UNDECRYPTED)
+    }
+
+    /// Whether an end closed the connection ([`Detail::Full`]).
+    pub(crate) fn is_closed(&self) -> bool {
+        let mut frames = self.filled.iter().flat_map(|it| &it.frames);
+        frames.any(|it| it.kind == "connection_close")
+    }
+
+    /// The part of the log that could not be read, if that leaves holes in the middle of its figures.
+    pub(crate) fn not_read(&self) -> Option<String> {
+        let records = (self.unread_records(), "record", "read");
+        let packets = (self.undecrypted_packets(), "packet", "decrypted");
+        let (count, what, how) = [records, packets].into_iter().find(|it| it.0 > 0)?;
+        let plural = if count == 1 { "" } else { "s" };
+        Some(format!("{count} {what}{plural} of the log could not be {how}"))
     }
 
     fn repaired(&self, what: &str) -> u64 {

@@ -6,6 +6,9 @@ crate::named! {
     pub enum Restraint {
         /// The handshake was not complete.
         Handshake = "handshake",
+        /// The other end's address was not validated, and the next packet exceeded the bytes that may go there (RFC 9000, sections 8
+        /// and 9.3).
+        AddressValidation = "address_validation",
         /// The application had nothing to send.
         Application = "application",
         /// The congestion window was full.

@@ -14,7 +14,7 @@ use super::tolerant::Whole;
 use crate::flow_control::raise;
 use crate::limits;
 use crate::packet::Space;
-use crate::trace::{Detail, Vantage};
+use crate::trace::{Detail, Validation, Vantage};
 
 /// `parameters_set`.
 #[derive(Deserialize)]
@@ -108,6 +108,19 @@ impl Collector {
         if ends {
             self.trace.packets.get_or_insert_default().handshake_us = Some(time_us);
         }
+    }
+
+    /// A packet that may begin or end the validation of the peer's address ([`Detail::Full`]).
+    pub(super) fn validation(&mut self, time_us: u64, packet: &Packet<'_>, direction: Direction) {
+        let has = |kind| packet.frames().iter().any(|it| it.is(kind));
+        let step = match direction {
+            Direction::Sent if packet.is("retry") => Validation::Ends,
+            Direction::Sent if has("path_challenge") => Validation::Begins,
+            Direction::Received if has("path_response") => Validation::Ends,
+            _ => return,
+        };
+        self.trace.packets.get_or_insert_default().validations.push((time_us, step));
+        self.moments_kept += 1;
     }
 
     /// A packet that may be an Initial or a Retry, which may reveal the side and names of the connection.

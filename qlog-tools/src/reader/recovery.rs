@@ -209,7 +209,13 @@ impl Collector {
             is_newest,
             samples_before,
         });
-        events.ecn = frame.ecn().or(events.ecn);
+        if let Some(counts) = frame.ecn() {
+            let before = events.ecn.replace(counts).map_or(0, |it| it[2]);
+            if counts[2] > before {
+                events.marked_us.push(time_us);
+                self.moments_kept += 1;
+            }
+        }
         self.moments_kept += 1;
     }
 }

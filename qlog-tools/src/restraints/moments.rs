@@ -1,5 +1,6 @@
 //! The moments of a log that matter for its sender, by time.
 
+use super::validation::{Unvalidated, unvalidated};
 use crate::assembly::StreamFrame;
 use crate::packet::{PacketEvent, Space};
 use crate::trace::{SchedulerCall, Trace};
@@ -9,6 +10,8 @@ use schedulers::{Call, StreamId};
 pub(super) enum Moment {
     /// The handshake was complete.
     Established,
+    /// The limit of an address that is not validated holds a packet of this space back, or none.
+    Unvalidated(Option<Space>),
     Frame(StreamFrame),
     /// A packet was sent of which only the size in bytes is known.
     Packet(u64),
@@ -47,6 +50,10 @@ pub(super) fn moments(
         all.extend(packets.map(|it| (it.time_us, Moment::Packet(it.bytes.into()))));
     }
     all.extend(trace.handshake_us().map(|at| (at, Moment::Established)));
+    for Unvalidated { from_us, to_us, space } in unvalidated(trace) {
+        all.push((from_us, Moment::Unvalidated(Some(space))));
+        all.push((to_us, Moment::Unvalidated(None)));
+    }
     all.extend(repairs(trace));
     let samples = trace.samples().iter().enumerate();
     all.extend(samples.map(|(place, it)| (it.time_us, Moment::Sample(place))));
@@ -107,6 +114,8 @@ fn in_flight(trace: &Trace) -> Vec<(u64, Moment)> {
     let of_frames = trace.packets.iter().flat_map(|it| &it.of_frames);
     let mut with_data: Vec<usize> = of_frames.map(|it| *it as usize).collect();
     with_data.dedup();
+    // Packets of uploads are not known by their frames.
+    let knows_data = !with_data.is_empty();
     let mut with_data = with_data.into_iter().peekable();
     let mut outstanding = std::collections::BTreeMap::<u64, u32>::new();
     let (mut sum, mut all) = (0_u64, Vec::new());
@@ -117,7 +126,9 @@ fn in_flight(trace: &Trace) -> Vec<(u64, Moment)> {
         while with_data.next_if(|it| *it < place).is_some() {}
         let Some(number) = packet.number else { continue };
         match packet.event {
-            PacketEvent::Sent if with_data.peek() == Some(&place) => {
+            PacketEvent::Sent
+                if with_data.peek() == Some(&place) || !knows_data && packet.is_ack_eliciting =>
+            {
                 outstanding.insert(number, packet.bytes);
                 sum += u64::from(packet.bytes);
             }

@@ -6,6 +6,7 @@ use super::moments::Moment;
 use super::streams::Streams;
 use super::{Known, PACING, SENDING_US, WORK_US};
 use crate::loss_recovery::RTT_MS;
+use crate::packet::Space;
 use crate::saturating_cast::to_u64;
 use crate::trace::Trace;
 
@@ -18,6 +19,8 @@ pub(super) struct Sender<'a> {
     rtt_ms: Option<f64>,
     limit_bytes: Option<u64>,
     is_established: bool,
+    /// The space of the packet that the limit of an address that is not validated holds back.
+    unvalidated: Option<Space>,
     /// Lost bytes that wait for retransmission, in frames.
     repairs: u64,
     burst: Burst,
@@ -48,6 +51,7 @@ impl<'a> Sender<'a> {
             rtt_ms: None,
             limit_bytes: None,
             is_established: false,
+            unvalidated: None,
             repairs: 0,
             burst: Burst::default(),
             sent_packets: 0,
@@ -58,6 +62,7 @@ impl<'a> Sender<'a> {
     pub(super) fn take(&mut self, time_us: u64, moment: Moment) {
         match moment {
             Moment::Established => self.is_established = true,
+            Moment::Unvalidated(space) => self.unvalidated = space,
             Moment::Frame(frame) => {
                 self.streams.frame(&frame);
                 self.sent(time_us, frame.bytes);
@@ -103,10 +108,15 @@ impl<'a> Sender<'a> {
             None => has_frames && self.sent_packets == 0,
         };
         if in_handshake && !(self.streams.has_bytes() && has_frames) {
-            return Known::Held(Restraint::Handshake);
+            let is_limited = self.unvalidated.is_some_and(|it| it != Space::Application);
+            let by = if is_limited { Restraint::AddressValidation } else { Restraint::Handshake };
+            return Known::Held(by);
         }
         if !has_bytes {
             return Known::Held(Restraint::Application);
+        }
+        if self.unvalidated.is_some() {
+            return Known::Held(Restraint::AddressValidation);
         }
         if self.is_window_full() {
             return Known::Held(Restraint::CongestionWindow);

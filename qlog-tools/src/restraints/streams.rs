@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assembly::StreamFrame;
-use crate::trace::{StreamRole, Trace, Vantage};
+use crate::trace::Trace;
 
 /// The streams of a sender, as far as a log has been read.
 pub(super) struct Streams<'a> {
@@ -73,22 +73,13 @@ impl<'a> Streams<'a> {
         self.frame_bytes = self.frame_bytes.max(frame.bytes);
         let end = frame.offset.saturating_add(frame.bytes);
         let mut fresh = 0;
-        let is_own = self.is_opened_by_sender(frame.stream);
+        let is_own = self.trace.is_own_data(frame.stream);
         self.change(frame.stream, |stream| {
             stream.is_requested |= is_own;
             fresh = end.saturating_sub(stream.sent);
             stream.sent = end.max(stream.sent);
         });
         self.sent_bytes = self.sent_bytes.saturating_add(fresh);
-    }
-
-    /// Whether the sender opened a stream of data, which nobody requests: a push, or a stream of another protocol.
-    fn is_opened_by_sender(&self, id: u64) -> bool {
-        let is_data = || {
-            let role = self.trace.stream(id).map(|it| it.role);
-            !matches!(role, Some(StreamRole::Control | StreamRole::Qpack))
-        };
-        self.trace.vantage == Vantage::Server && id % 2 == 1 && is_data()
     }
 
     pub(super) fn change(&mut self, id: u64, change: impl FnOnce(&mut Stream)) {

@@ -200,6 +200,91 @@ fn a_sender_in_a_blackhole_waits_for_acknowledgements() {
     assert_eq!(plain(&trace(&with_more)), "0-40 congestion_window, 40-820 acknowledgements");
 }
 
+/// A packet of this type and size with a frame.
+fn sized(kind: &str, number: u64, bytes: u64, frame: &str) -> String {
+    format!(
+        r#"{{"header":{{"packet_type":"{kind}","packet_number":{number}}},"raw":{{"length":{bytes}}},"frames":[{frame}]}}"#
+    )
+}
+
+const CRYPTO: &str = r#"{"frame_type":"crypto"}"#;
+
+#[test]
+fn until_the_address_is_validated_three_times_the_bytes_may_go() {
+    let initial = sized("initial", 0, 1200, CRYPTO);
+    let hello = sized("initial", 0, 1120, CRYPTO);
+    let finished = sized("handshake", 0, 100, CRYPTO);
+    let early = |sent: u64| {
+        let mut events = vec![
+            (0.0, METRICS, metrics(99_000, 0)),
+            (0.0, CAME, initial.clone()),
+            (0.0, HEADERS, REQUEST.to_owned()),
+            (0.0, SENT, hello.clone()),
+        ];
+        events.extend((0..sent).map(|it| (0.0, SENT, packet(it, it * 1200))));
+        events.push((60.0, CAME, finished.clone()));
+        events.push((60.0, CAME, came(r#"{"frame_type":"ping"}"#)));
+        events.push((60.0, SENT, packet(sent, sent * 1200)));
+        events.push((61.0, METRICS, metrics(99_000, 0)));
+        let events: Vec<(f64, &str, &str)> = events.iter().map(|it| (it.0, it.1, &*it.2)).collect();
+        plain(&trace(&events))
+    };
+    assert_eq!(early(2), "0-60 address_validation, 60-61 application");
+    // There was room for one more packet, so something else held it back; and who sends more has validated the address otherwise.
+    assert_eq!(early(1), "0-61 application");
+    assert_eq!(early(3), "0-61 application");
+}
+
+#[test]
+fn a_large_certificate_waits_for_the_validation_and_a_small_one_does_not() {
+    let told = |first: u64, answer: &str, more: &str| {
+        let initial = sized("initial", 0, 1200, CRYPTO);
+        let mut events = vec![(0.0, CAME, initial)];
+        events.extend((0..first).map(|it| (0.0, SENT, sized("handshake", it, 1200, CRYPTO))));
+        events.push((40.0, CAME, answer.to_owned()));
+        events.push((40.0, SENT, more.to_owned()));
+        events.push((80.0, CAME, came(r#"{"frame_type":"ping"}"#)));
+        let events: Vec<(f64, &str, &str)> = events.iter().map(|it| (it.0, it.1, &*it.2)).collect();
+        plain(&trace(&events))
+    };
+    let ack = r#"{"frame_type":"ack","acked_ranges":[[0,0]]}"#;
+    let rest = sized("handshake", 3, 1200, CRYPTO);
+    let waits = told(3, &sized("initial", 1, 1200, ack), &rest);
+    assert_eq!(waits, "0-40 address_validation, 40-80 handshake");
+    assert_eq!(told(2, &sized("initial", 1, 1200, ack), &rest), "0-80 handshake");
+    let acknowledges = sized("handshake", 3, 1200, ack);
+    assert_eq!(told(3, &sized("handshake", 0, 100, CRYPTO), &acknowledges), "0-80 handshake");
+}
+
+/// The client's address changes at 100 ms: until its path is validated at 160 ms, its small packets let small ones go.
+#[test]
+fn after_a_change_of_the_address_the_limit_holds_again() {
+    let sent = |number: u64, bytes: u64, offset: u64, length: u64| {
+        let frame = format!(
+            r#"{{"frame_type":"stream","stream_id":0,"offset":{offset},"length":{length}}}"#
+        );
+        sized("1RTT", number, bytes, &frame)
+    };
+    let arrived = |number: u64, frame: &str| sized("1RTT", number, 50, frame);
+    let ping = r#"{"frame_type":"ping"}"#;
+    let events = [
+        (0.0, CAME, arrived(0, ping)),
+        (0.0, HEADERS, REQUEST.to_owned()),
+        (0.0, METRICS, metrics(99_000, 0)),
+        (0.0, SENT, sent(0, 1240, 0, 1200)),
+        (100.0, CAME, arrived(1, ping)),
+        (100.0, SENT, sized("1RTT", 1, 1200, r#"{"frame_type":"path_challenge"}"#)),
+        (110.0, CAME, arrived(2, ping)),
+        (110.0, SENT, sent(2, 150, 1200, 110)),
+        (130.0, CAME, arrived(3, ping)),
+        (130.0, SENT, sent(3, 150, 1310, 110)),
+        (160.0, CAME, arrived(4, r#"{"frame_type":"path_response"}"#)),
+        (160.0, SENT, sent(4, 1240, 1420, 1200)),
+    ];
+    let events: Vec<(f64, &str, &str)> = events.iter().map(|it| (it.0, it.1, &*it.2)).collect();
+    assert_eq!(plain(&trace(&events)), "0-110 application, 110-160 address_validation");
+}
+
 #[test]
 fn what_the_server_logged_is_taken_unless_it_is_asked_otherwise() {
     let trace = trace(&[

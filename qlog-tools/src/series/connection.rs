@@ -222,7 +222,7 @@ pub(super) const RECOVERY: Series = Series {
             "step",
             "`lost` (declared lost), `lost MTU probe` (does not show congestion), `spurious loss` (acknowledged after that), \
                     `probe timeout`, `recovery period` (one begins), `persistent congestion`, `window cut` (after a loss), \
-                    `window cut undone`",
+                    `window cut by congestion marks` (ECN, without a loss), `window cut undone`",
         ),
         column("space", "the space of the packet's number: `initial`, `handshake`, `application`"),
         column("number", "the packet that it concerns; for a probe timeout, the probe"),

@@ -19,6 +19,10 @@ const PARTS: u64 = 8;
 const LOSS: f64 = 0.002;
 /// Why the cause is not named.
 const WINDOW_UNKNOWN: &str = "the log has no congestion window, and a sender with a full one pauses like one that has nothing to send";
+/// Why a sender was not held back.
+pub(super) const NO_WORK: &str = "the log has no request, response or upload";
+/// Why the sender of an upload has none.
+pub(super) const UPLOAD: &str = "most stream bytes were uploads, and only the log of the client, which sent them, shows that: name it, too";
 /// Round trips that exceed the minimum by this factor show a queue.
 const QUEUED: f64 = 2.0;
 /// They must also exceed it by this number of milliseconds.
@@ -71,6 +75,8 @@ schedulers::named! {
     pub enum Cause {
         /// The handshake took long.
         Handshake = "handshake",
+        /// The client's address was not validated, so only three times as many bytes as had arrived could go there.
+        AddressValidation = "address_validation",
         /// The server took long before it answered.
         ThinkTime = "think_time",
         /// Responses were produced with pauses.
@@ -79,6 +85,8 @@ schedulers::named! {
         CongestionWindow = "congestion_window",
         /// Losses cut the window.
         Loss = "loss",
+        /// Congestion marks (ECN) cut the window.
+        CongestionMarks = "congestion_marks",
         /// Packets that were overtaken counted as lost, which cut the window.
         Reordering = "reordering",
         /// More data was in flight than the path held, so it waited in queues.
@@ -105,6 +113,9 @@ impl Held {
         round_trips: Option<&Spread>,
     ) -> Result<Self, &'static str> {
         let restraints = Restraints::of(sender, Evidence::All)?;
+        if !has_work(sender) {
+            return Err(NO_WORK);
+        }
         let spans = within(&with_repairs(&restraints.spans, sender), &working(sender));
         let totals_ms = Restraint::ALL.map(|by| (by, total_ms(&spans, by)));
         let working_ms: f64 = totals_ms.iter().map(|it| it.1).sum();
@@ -112,12 +123,17 @@ impl Held {
         let unanswered = unanswered(sender);
         let unanswered_spans = within(&spans, &unanswered);
         let thinking_ms = total_ms(&unanswered_spans, Restraint::Application);
-        let held_ms = total_ms(&spans, by);
+        let mut held_ms = total_ms(&spans, by);
         let cause = match by {
             Restraint::Application if 2.0 * thinking_ms >= held_ms => Cause::ThinkTime,
             _ => cause(by, recovered, round_trips),
         };
-        if restraints.assumed.contains(&NO_WINDOW) && needs_window(cause) {
+        if cause == Cause::ThinkTime {
+            held_ms = thinking_ms;
+        }
+        // A server that has begun no response thinks, whatever its window: its other pauses may have any cause.
+        let thinks = cause == Cause::ThinkTime && 2.0 * thinking_ms >= working_ms;
+        if restraints.assumed.contains(&NO_WINDOW) && needs_window(cause) && !thinks {
             return Err(WINDOW_UNKNOWN);
         }
         let among = if cause == Cause::ThinkTime { &unanswered_spans } else { &spans };
@@ -137,7 +153,11 @@ impl Held {
             stream,
             credit_bytes: credit_bytes(sender, by),
             constant_window_bytes: constant_window_bytes(sender),
-            phases: phases(&spans),
+            phases: if restraints.assumed.contains(&NO_WINDOW) {
+                Vec::new()
+            } else {
+                phases(&spans)
+            },
         })
     }
 }
@@ -158,7 +178,10 @@ fn constant_window_bytes(sender: &Trace) -> Option<u64> {
 
 /// Whether only an open congestion window shows the cause.
 fn needs_window(cause: Cause) -> bool {
-    matches!(cause, Cause::Application | Cause::Pacing | Cause::Scheduler | Cause::Nothing)
+    matches!(
+        cause,
+        Cause::ThinkTime | Cause::Application | Cause::Pacing | Cause::Scheduler | Cause::Nothing
+    )
 }
 
 fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> Cause {
@@ -168,12 +191,14 @@ fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> 
     });
     match by {
         Restraint::Handshake => Cause::Handshake,
+        Restraint::AddressValidation => Cause::AddressValidation,
         Restraint::Application => Cause::Application,
         Restraint::CongestionWindow if recovered.is_reordering() => Cause::Reordering,
         Restraint::CongestionWindow if is_queued => Cause::Queue,
         Restraint::CongestionWindow if recovered.loss_share() >= LOSS && recovered.cuts() > 0 => {
             Cause::Loss
         }
+        Restraint::CongestionWindow if recovered.mark_cuts > 0 => Cause::CongestionMarks,
         Restraint::CongestionWindow => Cause::CongestionWindow,
         Restraint::Acknowledgements => Cause::ProbeTimeout,
         Restraint::ConnectionFlowControl => Cause::ConnectionFlowControl,
@@ -184,11 +209,17 @@ fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> 
     }
 }
 
+/// Whether there was something to send but the handshake and control streams. A log without STREAM frames does not show that.
+fn has_work(sender: &Trace) -> bool {
+    let has_own = || sender.streams.iter().any(|it| sender.is_own_data(it.stream));
+    !sender.timeline.transfers.is_empty() || sender.counts.stream_frames == 0 || has_own()
+}
+
 /// When a sender had work: during its handshake, and from each complete request to the last frame of its response.
 pub(super) fn working(sender: &Trace) -> Vec<(u64, u64)> {
     let (start_us, end_us) = bounds(sender);
     if sender.timeline.transfers.is_empty() {
-        return vec![(start_us, end_us)];
+        return if has_work(sender) { vec![(start_us, end_us)] } else { Vec::new() };
     }
     let frames = sender.timeline.frames.iter();
     let last_us: BTreeMap<u64, u64> = frames.map(|it| (it.stream, it.time_us)).collect();
@@ -211,12 +242,26 @@ fn asked_us(sender: &Trace, transfer: &Transfer) -> u64 {
     asked_us.max(transfer.requested_us)
 }
 
-/// From each complete request to the first frame of its response.
+/// From each complete request to the first frame of its response, unless another response was in progress: then requests may wait for
+/// their turn.
 fn unanswered(sender: &Trace) -> Vec<(u64, u64)> {
     let transfers = sender.timeline.transfers.iter();
-    let each =
-        transfers.filter_map(|it| Some((asked_us(sender, it), sender.stream(it.stream)?.first_us)));
-    joined(each.filter(|it| it.0 <= it.1).collect())
+    let answered = transfers.filter_map(|it| Some((it, sender.stream(it.stream)?)));
+    let [waits, under_way] = [
+        answered.clone().map(|it| (asked_us(sender, it.0), it.1.first_us)).collect(),
+        answered.map(|it| (it.1.first_us, it.1.last_us)).collect(),
+    ]
+    .map(joined);
+    let mut left = Vec::new();
+    for (mut from_us, to_us) in waits {
+        let first = under_way.partition_point(|it| it.1 <= from_us);
+        for other in under_way[first..].iter().take_while(|it| it.0 < to_us) {
+            left.push((from_us, other.0));
+            from_us = other.1;
+        }
+        left.push((from_us, to_us));
+    }
+    joined(left)
 }
 
 /// The stream of the request that had waited longest at a moment.

@@ -6,15 +6,20 @@ use serde::Serialize;
 
 use super::held::working;
 use super::ms;
+use super::path_rate::PathRate;
 use crate::causes::{Causes, frame_causes};
+use crate::clock_shift::slowest_us;
 use crate::distribution::place;
-use crate::link_facts::{LinkFacts, busy, joined, rate, received_numbers};
-use crate::loss_recovery::{Basis, INITIAL_RTT_MS, LossRecovery, StepKind};
-use crate::packet::{Packet, PacketEvent, Space};
-use crate::trace::{StreamRole, Trace, Vantage};
+use crate::link_facts::{LinkFacts, joined, received_numbers};
+use crate::loss_recovery::{Basis, INITIAL_RTT_MS, LossRecovery, MAX_ACK_DELAY_MS, StepKind};
+use crate::packet::{PacketEvent, Space};
+use crate::restraints::bounds;
+use crate::trace::{Ack, StreamRole, Trace, Vantage};
 
 /// The most bits per second of any path. A log that shows more has wrong lengths.
 const POSSIBLE_BITS_PER_S: f64 = 1e13;
+/// An acknowledgement and its measurement are logged within this time.
+const SAME_US: u64 = 1000;
 
 /// The rate of responses, and of the path, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -23,9 +28,12 @@ pub struct Flow {
     pub goodput_bits_per_s: f64,
     /// That time.
     pub under_way_ms: f64,
-    /// The rate of the path at its busiest, packet headers included; `None`: too little was sent.
+    /// The rate of the path while packets had to wait for one another on it, packet headers included; `None`: the logs do not show that, and a
+    /// client's alone never does.
     pub path_bits_per_s: Option<f64>,
-    /// The source of that.
+    /// The rate at the busiest, whatever limited it; `None`: too little was sent.
+    pub seen_bits_per_s: Option<f64>,
+    /// The source of both.
     pub path_basis: Option<PathBasis>,
 }
 
@@ -45,17 +53,15 @@ impl Flow {
         let under_way_us = under_way_us(log);
         let goodput_bits_per_s =
             goodput_bits_per_s(log, under_way_us).filter(|it| *it <= POSSIBLE_BITS_PER_S)?;
-        let arrived = LinkFacts::of(log).filter(|_| log.vantage != Vantage::Server);
-        let arrived = arrived.map(|it| (it.rate, PathBasis::Arrivals));
-        let path = arrived.or_else(|| {
-            let found = rate(&acknowledged(sender), &busy(sender))?;
-            Some((found, PathBasis::Acknowledgements))
-        });
+        let is_whole = log.not_read().is_none();
+        let PathRate { path, seen, basis } =
+            if is_whole { PathRate::of(log, sender) } else { PathRate::default() };
         Some(Self {
             goodput_bits_per_s,
             under_way_ms: ms(under_way_us),
-            path_bits_per_s: path.map(|it| it.0),
-            path_basis: path.map(|it| it.1),
+            path_bits_per_s: path,
+            seen_bits_per_s: seen,
+            path_basis: basis,
         })
     }
 }
@@ -85,20 +91,6 @@ fn responses(client: &Trace) -> Vec<(u64, u64)> {
         Some((it.requested_us, stream.complete_us.unwrap_or(stream.last_us)))
     });
     joined(each.collect())
-}
-
-/// When packets of a sender were acknowledged, and their bytes.
-fn acknowledged(sender: &Trace) -> Vec<(u64, u64)> {
-    let of_data = |it: &&Packet| it.space == Space::Application;
-    let sent = sender.packets_of(PacketEvent::Sent).filter(of_data);
-    let mut bytes: Vec<(u64, u32)> = sent.filter_map(|it| Some((it.number?, it.bytes))).collect();
-    bytes.sort_unstable();
-    let came = sender.packets_of(PacketEvent::Acknowledged).filter(of_data);
-    came.filter_map(|it| {
-        let place = bytes.binary_search_by_key(&it.number?, |it| it.0).ok()?;
-        Some((it.time_us, bytes[place].1.into()))
-    })
-    .collect()
 }
 
 /// Losses, and reactions to them.
@@ -132,6 +124,8 @@ pub struct Recovered {
     pub window_cuts: u64,
     /// Cuts that were taken back.
     pub cuts_undone: u64,
+    /// Congestion marks (ECN) that cut it, without a loss.
+    pub mark_cuts: u64,
     /// The share of the server's packets that never arrived: exact with both logs; with only a client's, a lower bound.
     pub never_came_share: Option<f64>,
     /// With both logs, the server's packets that never arrived, of those that were sent.
@@ -148,8 +142,11 @@ impl Recovered {
             frame_causes(sender, client).for_each(|it| again.add(it.causes));
         }
         let early = recovery.of_kind(StepKind::Lost).filter(|it| !it.is_of_application());
-        let has_acknowledgements = is_servers && sender.acknowledged().is_some();
-        let never_came = client.filter(|_| is_servers).and_then(|it| never_came(sender, it));
+        let has_acknowledgements = is_servers
+            && sender.acknowledged().is_some()
+            && sender.arrivals.iter().any(|it| it.1.is_some());
+        let never_came =
+            client.filter(|_| is_servers).and_then(|it| never_came(sender, it, recovery));
         Self {
             lost: recovery.lost,
             lost_share: recovery.lost.filter(|_| sent > 0).map(|it| it as f64 / sent as f64),
@@ -165,6 +162,7 @@ impl Recovered {
             persistent_congestion: recovery.count(StepKind::PersistentCongestion),
             window_cuts: recovery.count(StepKind::WindowCut),
             cuts_undone: recovery.count(StepKind::CutUndone),
+            mark_cuts: recovery.count(StepKind::MarkCut),
             never_came_share: match never_came {
                 Some([lost, sent]) => Some(lost as f64 / sent as f64),
                 None => client.filter(|_| !is_servers).and_then(|it| LinkFacts::of(it)?.loss),
@@ -222,13 +220,24 @@ fn spurious(recovery: &LossRecovery, client: Option<&Trace>) -> Option<u64> {
     (recovery.spurious.is_some() || !all.is_empty()).then_some(all.len() as u64)
 }
 
-/// The sent 1-RTT packets that never arrived, and all, up to the last that did.
-fn never_came(server: &Trace, client: &Trace) -> Option<[u64; 2]> {
+/// The sent 1-RTT packets that never arrived, and all: up to the last that did, and later ones that even the slowest way would have
+/// brought before the client's log ended. If nobody closed the connection and probe timers expired after that last one, the path was dead, and
+/// all later ones count.
+fn never_came(server: &Trace, client: &Trace, recovery: &LossRecovery) -> Option<[u64; 2]> {
     let came = received_numbers(client)?;
     let last = came.last()?;
-    let sent = server.packets_of(PacketEvent::Sent);
-    let sent = sent.filter(|it| it.space == Space::Application).filter_map(|it| it.number);
-    let sent: BTreeSet<u64> = sent.filter(|it| it <= last).collect();
+    let slowest_us = slowest_us(server, client)?;
+    let end_us = i64::try_from(bounds(client).1).ok()?;
+    let sent = server.packets_of(PacketEvent::Sent).filter(|it| it.space == Space::Application);
+    let last_us = sent.clone().find(|it| it.number == Some(*last)).map_or(0, |it| it.time_us);
+    let probed = recovery.of_kind(StepKind::ProbeTimeout).any(|it| it.time_us > last_us);
+    let is_dead = probed && !server.is_closed() && !client.is_closed();
+    let would_have_come = |sent_us: u64| {
+        is_dead || i64::try_from(sent_us).is_ok_and(|it| it.saturating_add(slowest_us) <= end_us)
+    };
+    let sent: BTreeSet<u64> = sent
+        .filter_map(|it| it.number.filter(|number| number <= last || would_have_come(it.time_us)))
+        .collect();
     let counts = [sent.difference(&came).count(), sent.len()];
     (!sent.is_empty()).then(|| counts.map(|it| it as u64))
 }
@@ -261,6 +270,28 @@ impl Spread {
             longest_at_ms: ms(longest.0),
         })
     }
+}
+
+/// The round trips without the time for which the peer held acknowledgements back, so that only queues make them longer than the least
+/// (RFC 9002, section 5.3).
+pub(super) fn round_trips_of_path(trace: &Trace) -> Vec<(u64, f64)> {
+    let all = round_trips(trace);
+    let least_ms = all.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
+    let events = &trace.recovery_events;
+    let acks: Vec<&Ack> = events.acks.iter().filter(|it| it.is_newest).collect();
+    let most_ms = events.max_ack_delay_ms.unwrap_or(MAX_ACK_DELAY_MS);
+    let delay_ms = |time_us: u64| {
+        let place = acks.partition_point(|it| it.time_us < time_us);
+        let nearest = acks[place.saturating_sub(1)..].iter().take(2);
+        let ack = nearest.min_by_key(|it| it.time_us.abs_diff(time_us))?;
+        let is_confirmed = trace.handshake_us().is_some_and(|it| it <= time_us);
+        let delay_ms = ack.delay_ms.filter(|_| ack.time_us.abs_diff(time_us) <= SAME_US)?;
+        Some(if is_confirmed { delay_ms.min(most_ms) } else { delay_ms })
+    };
+    let each = all
+        .iter()
+        .map(|&(at, ms)| (at, (ms - delay_ms(at).unwrap_or_default().max(0.0)).max(least_ms)));
+    each.collect()
 }
 
 /// The round trips that a log measured: the time in microseconds and the length in milliseconds of each.

@@ -1,15 +1,18 @@
 //! The numbers of a summary in plain English.
 
-use super::held::{Cause, Held, Phase};
-use super::measures::{self, PathBasis};
+mod rates;
+
+use super::held::{Cause, Held, NO_WORK, Phase};
+use super::measures;
 use super::words::{
-    cuts_text, inferred, kinds_of_lost, ms_text, packet_text, percent, queue_text, rate_text,
+    cut_by_marks, cuts_text, inferred, kinds_of_lost, ms_text, packet_text, percent, queue_text,
     subject, times,
 };
 use super::{Sentence, SentenceMoment, Summary, ms};
 use crate::clock_shift::shift_us;
 use crate::lint::Lint;
 use crate::loss_recovery::{Basis, LossRecovery, RecoveryStep, StepKind};
+use crate::pairing::Ends;
 use crate::restraints::in_words;
 use crate::short_texts::{counted, shown};
 use crate::trace::{Repair, StreamRole, Trace, Vantage};
@@ -18,10 +21,6 @@ use std::collections::BTreeSet;
 /// The most characters of a URL in a sentence.
 const URL_CHARACTERS: usize = 60;
 
-/// Goodput excludes packet headers, so it is below the path's rate. If it exceeds the measured rate by this factor, the log's times
-/// are too coarse to measure that.
-const COARSE: f64 = 1.05;
-
 struct Teller<'a> {
     summary: &'a Summary,
     /// The client's log or, without one, the server's.
@@ -29,20 +28,24 @@ struct Teller<'a> {
     sender: &'a Trace,
     /// From the sender's clock to that of `log`, which all sentences use.
     shift_ms: f64,
+    /// From the server's clock to the client's, if the server's log shows what of an upload waited.
+    upload_shift_ms: f64,
     recovery: &'a LossRecovery,
 }
 
 /// All sentences, the answer first.
 pub(super) fn of(
     summary: &Summary,
-    log: &Trace,
+    Ends { log, server }: Ends<'_>,
     sender: &Trace,
     recovery: &LossRecovery,
     lint: Option<&Lint>,
 ) -> Vec<Sentence> {
-    let is_one = std::ptr::eq(log, sender);
+    let is_one = std::ptr::eq(log, sender) || summary.is_upload;
     let shift_ms = if is_one { 0.0 } else { shift_us(log, sender) as f64 / 1000.0 };
-    let teller = Teller { summary, log, sender, shift_ms, recovery };
+    let receiver = server.filter(|_| summary.is_upload);
+    let upload_shift_ms = receiver.map_or(0.0, |it| shift_us(log, it) as f64 / 1000.0);
+    let teller = Teller { summary, log, sender, shift_ms, upload_shift_ms, recovery };
     let all = [
         Some(teller.cause()),
         teller.changes(),
@@ -81,7 +84,8 @@ impl Teller<'_> {
     }
 
     fn moment(&self, time_ms: f64) -> SentenceMoment {
-        SentenceMoment { is_server: self.is_server(), time_ms, stream: None, packet: None }
+        let is_server = self.is_server() && !self.summary.is_upload;
+        SentenceMoment { is_server, time_ms, stream: None, packet: None }
     }
 
     fn moment_of(&self, step: &RecoveryStep) -> SentenceMoment {
@@ -98,13 +102,18 @@ impl Teller<'_> {
         let about = "cause";
         let Some(held) = &self.summary.held else {
             let lacks = self.summary.not_held.unwrap_or("not logged");
-            let text = format!("What held the sender back is not known: {lacks}.");
+            let text = if lacks == NO_WORK {
+                format!("The sender had nothing to send: {lacks}.")
+            } else {
+                format!("What held the sender back is not known: {lacks}.")
+            };
             return Sentence { about, text, moment: None };
         };
         let Phase { from_ms, to_ms, .. } = held.longest;
         let mut text = format!(
-            "{} held the sender back for {} of the {} in which it had work",
-            subject(held.cause),
+            "{} held the {} back for {} of the {} in which it had work",
+            subject(held.cause, self.summary.is_upload),
+            if self.summary.is_upload { "uploading client" } else { "sender" },
             percent(held.share),
             ms_text(held.working_ms)
         );
@@ -132,6 +141,7 @@ impl Teller<'_> {
             Cause::CongestionWindow if let Some(bytes) = held.constant_window_bytes => {
                 Some(format!("it had {bytes} bytes all the time"))
             }
+            Cause::CongestionMarks => Some(cut_by_marks(recovered)),
             Cause::CongestionWindow if recovered.cuts() == 0 => {
                 let is_whole = recovered.cuts_undone == 0;
                 let text = if is_whole { "no loss cut it" } else { "each cut of it was undone" };
@@ -155,9 +165,9 @@ impl Teller<'_> {
                     }
                 })
             }
-            Cause::Queue => self.summary.round_trips.map(|it| {
+            Cause::Queue => self.summary.round_trips_of_path.map(|it| {
                 let [p95, least] = [it.p95_ms, it.least_ms].map(ms_text);
-                format!("round trips took {p95} at the 95th percentile instead of {least}")
+                format!("round trips took {p95} at the 95th percentile instead of {least}, without delays of acknowledgements")
             }),
             Cause::ConnectionFlowControl => {
                 held.credit_bytes.map(|it| format!("it let at most {it} bytes be in flight"))
@@ -191,44 +201,6 @@ impl Teller<'_> {
         Some(Sentence { about: "changes", text, moment: Some(self.moment(first.to_ms)) })
     }
 
-    fn goodput(&self) -> Option<Sentence> {
-        let about = "goodput";
-        let Some(flow) = self.summary.flow else {
-            let text = "The rate of responses is not known: the lengths of their frames would make it more than 10 Tbit/s, which no path carries.".to_owned();
-            let is_impossible = measures::is_impossible(self.log);
-            return is_impossible.then_some(Sentence { about, text, moment: None });
-        };
-        let path = match (flow.path_bits_per_s, flow.path_basis) {
-            (Some(path), Some(basis)) => {
-                let by = match basis {
-                    PathBasis::Arrivals => "by arrivals",
-                    PathBasis::Acknowledgements => "by acknowledgements",
-                };
-                let share = flow.goodput_bits_per_s / path;
-                let path = rate_text(path);
-                if share > COARSE {
-                    format!(
-                        "more than the {path} that was measured when the path was busy ({by}): the log's times are too coarse to tell"
-                    )
-                } else {
-                    let share = percent(share.min(1.0));
-                    format!("{share} of the {path} that the path carried when it was busy ({by})")
-                }
-            }
-            _ => "what the path allowed is not known".to_owned(),
-        };
-        let text = format!(
-            "Responses arrived at {} while some were open, {path}.",
-            rate_text(flow.goodput_bits_per_s)
-        );
-        let time_ms = self.log.timeline.transfers.first().map(|it| ms(it.requested_us));
-        let moment = time_ms.map(|time_ms| SentenceMoment {
-            is_server: self.log.vantage == Vantage::Server,
-            ..self.moment(time_ms)
-        });
-        Some(Sentence { about, text, moment })
-    }
-
     fn losses(&self) -> Option<Sentence> {
         let recovered = &self.summary.recovery;
         let about = "losses";
@@ -249,14 +221,19 @@ impl Teller<'_> {
             );
             return Some(Sentence { about, text, moment: None });
         };
-        if lost == 0 && recovered.recovery_periods == 0 {
-            let text = format!("No packet was declared lost{}.", self.never_came());
+        if lost == 0 {
+            let text = format!(
+                "No packet was declared lost{}{}.",
+                self.congestion_response(),
+                self.never_came()
+            );
             return Some(Sentence { about, text, moment: None });
         }
         let declared = match recovered.lost_share {
             Some(share) => {
                 let sent = counted(self.summary.packets_sent, "packet");
-                format!("{lost} of {sent} were declared lost ({})", percent(share))
+                let whose = if self.summary.is_upload { " of the client" } else { "" };
+                format!("{lost} of {sent}{whose} were declared lost ({})", percent(share))
             }
             None => format!(
                 "{} were declared lost, and those that were sent are not logged",
@@ -347,6 +324,9 @@ impl Teller<'_> {
             let undone = if undone > 0 { format!(", {undone} undone") } else { String::new() };
             more.push(format!("{}{undone}", counted(recovered.window_cuts, "cut of the window")));
         }
+        if recovered.mark_cuts > 0 {
+            more.push(cut_by_marks(recovered));
+        }
         if more.is_empty() { String::new() } else { format!(" ({})", more.join("; ")) }
     }
 
@@ -359,6 +339,7 @@ impl Teller<'_> {
             return self.is_server().then_some(Sentence { about, text, moment: None });
         };
         let whose = match self.sender.vantage {
+            Vantage::Server if self.summary.is_upload => "The client's",
             Vantage::Server => "The server's",
             Vantage::Client => "The client's own",
             Vantage::Unknown => "The logging side's",
@@ -392,7 +373,7 @@ impl Teller<'_> {
 
     /// How often the client's probe timer expired, and when first, where both logs are here.
     fn timeouts_of_client(&self) -> String {
-        let is_second = self.is_server() && self.log.vantage == Vantage::Client;
+        let is_second = self.summary.is_of_server && self.log.vantage == Vantage::Client;
         let recovery = is_second.then(|| LossRecovery::of(self.log));
         let Some((basis, recovery)) = recovery.and_then(|it| Some((it.timeouts?, it))) else {
             return String::new();
@@ -416,8 +397,8 @@ impl Teller<'_> {
             || "for how long acknowledgements were held back is not logged".to_owned(),
             |it| {
                 let other = match self.sender.vantage {
-                    Vantage::Server => "client",
-                    Vantage::Client => "server",
+                    Vantage::Server if !self.summary.is_upload => "client",
+                    Vantage::Server | Vantage::Client => "server",
                     Vantage::Network | Vantage::Unknown => "other end",
                 };
                 let announced = self.summary.announced_ack_delay_ms.map_or_else(String::new, |most| format!(" of {most} ms announced"));
@@ -434,42 +415,53 @@ impl Teller<'_> {
             ms_text(round_trips.longest_ms),
             if is_senders { self.at(time_ms) } else { ms_text(time_ms) }
         );
-        let is_server = is_senders && self.is_server();
-        let moment = Some(SentenceMoment { is_server, ..self.moment(time_ms) });
+        let moment = self.moment(time_ms);
+        let moment = Some(SentenceMoment { is_server: is_senders && moment.is_server, ..moment });
         Some(Sentence { about: "round_trips", text, moment })
     }
 
     fn longest_wait(&self) -> Sentence {
         let about = "longest_wait";
         let Some(longest) = self.summary.longest_wait else {
-            let text = match (self.summary.knows_waits, self.log.vantage) {
-                (true, _) => "No byte that had arrived waited for an earlier one of its stream.",
-                (false, Vantage::Server) => {
-                    "How long bytes waited behind holes is not in a server's log: name the client's with it."
-                }
-                (false, _) if self.log.counts.tcp_pieces > 0 => {
-                    "How long bytes waited behind holes is not known: TCP hands them over in order."
-                }
-                (false, _) => {
-                    "How long bytes waited behind holes is not known: STREAM frames are not logged."
-                }
-            };
-            return Sentence { about, text: text.to_owned(), moment: None };
+            return Sentence { about, text: self.no_wait(), moment: None };
         };
         let stream = self.stream(longest.stream);
         let text = format!(
             "The longest wait behind a hole took {}: bytes of {stream} from {} on arrived at {} and waited for earlier ones.",
             ms_text(longest.wait_ms),
             longest.offset,
-            ms_text(longest.arrived_ms)
+            ms_text(longest.arrived_ms + self.upload_shift_ms)
         );
         let moment = SentenceMoment {
-            is_server: false,
+            is_server: self.summary.is_upload,
             time_ms: longest.arrived_ms,
             stream: Some(longest.stream),
             packet: None,
         };
         Sentence { about, text, moment: Some(moment) }
+    }
+
+    /// That no bytes waited behind a hole, or why that is not known.
+    fn no_wait(&self) -> String {
+        let unknown = "How long bytes waited behind holes is";
+        match (self.summary.knows_waits, self.log.vantage) {
+            (true, _) => {
+                "No byte that had arrived waited for an earlier one of its stream.".to_owned()
+            }
+            (false, Vantage::Server) => {
+                format!("{unknown} not in a server's log: name the client's with it.")
+            }
+            _ if self.summary.is_upload => {
+                format!(
+                    "{unknown} not in the log of the client that uploaded: name the server's with it."
+                )
+            }
+            _ if let Some(lacks) = self.log.not_read() => format!("{unknown} not known: {lacks}."),
+            _ if self.log.counts.tcp_pieces > 0 => {
+                format!("{unknown} not known: TCP hands them over in order.")
+            }
+            _ => format!("{unknown} not known: STREAM frames are not logged."),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 mod endings;
 mod losses;
+mod senders;
 mod unknown;
 
 use std::fmt::Write as _;

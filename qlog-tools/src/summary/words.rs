@@ -6,20 +6,31 @@ use crate::loss_recovery::{Basis, RecoveryStep};
 use crate::packet::Space;
 
 /// The restraint of the sender, as the subject of a sentence.
-pub(super) fn subject(cause: Cause) -> &'static str {
+pub(super) fn subject(cause: Cause, is_upload: bool) -> &'static str {
     match cause {
         Cause::Handshake => "The handshake",
+        Cause::AddressValidation => {
+            "The limit for an address that is not validated yet (three times the bytes that arrived from there)"
+        }
         Cause::ThinkTime => "The server's time to answer",
+        Cause::Application if is_upload => {
+            "The application, which gave nothing to send while uploads were open,"
+        }
         Cause::Application => {
             "The application, which gave nothing to send while responses were open,"
         }
         Cause::CongestionWindow => "The congestion window",
         Cause::Loss => "A congestion window kept small by loss",
+        Cause::CongestionMarks => "A congestion window cut by congestion marks (ECN)",
         Cause::Reordering => "A congestion window cut because reordering was taken for loss",
         Cause::Queue => "A full path with a long queue (and so the congestion window)",
         Cause::ProbeTimeout => {
             "Waiting for acknowledgements that did not arrive, until the probe timer expired,"
         }
+        Cause::ConnectionFlowControl if is_upload => {
+            "The server's receive window for the connection"
+        }
+        Cause::StreamFlowControl if is_upload => "The server's receive windows for streams",
         Cause::ConnectionFlowControl => "The client's receive window for the connection",
         Cause::StreamFlowControl => "The client's receive windows for streams",
         Cause::Pacing => "Pacing, while windows were open,",
@@ -85,6 +96,10 @@ pub(super) fn cuts_text(recovered: &Recovered) -> String {
         1 => format!("{cuts} (1 more cut was undone)"),
         undone => format!("{cuts} ({undone} more cuts were undone)"),
     }
+}
+
+pub(super) fn cut_by_marks(recovered: &Recovered) -> String {
+    format!("congestion marks cut the window {}", times(recovered.mark_cuts))
 }
 
 pub(super) fn percent(share: f64) -> String {

@@ -1,15 +1,93 @@
 //! Traffic on a connection besides requests and responses.
 
-use super::{StreamRole, StreamSummary, Trace, Vantage};
+use super::{StreamRole, StreamSummary, Trace, Validation, Vantage};
 use crate::assembly::StreamFrame;
-use crate::timeline::Timeline;
+use crate::timeline::{Timeline, Transfer};
 
 /// The pseudo-streams for DATAGRAM frames in [`Trace::beside`]: arrived ones, and sent ones. No stream has these IDs.
 pub const DATAGRAMS: [u64; 2] = [u64::MAX - 1, u64::MAX];
 /// A stream in the direction of the requests with more bytes than this carries more than a request's head.
 const UPLOAD_BYTES: u64 = 16 << 10;
+/// The first one-way streams of a server: HTTP/3's control stream and QPACK's, in any order.
+const CONTROL_STREAMS: [u64; 3] = [3, 7, 11];
 
 impl Trace {
+    /// Whether its server opened this stream for data, which nobody requests: a push, or a stream of another protocol. The first three
+    /// one-way streams of HTTP/3 are its control streams, even if their types are not logged.
+    pub(crate) fn is_own_data(&self, id: u64) -> bool {
+        let is_data = || {
+            self.stream(id).is_none_or(|it| match it.role {
+                StreamRole::Control | StreamRole::Qpack => false,
+                StreamRole::Other => !CONTROL_STREAMS.contains(&id) || it.bytes > UPLOAD_BYTES,
+                StreamRole::Request | StreamRole::Push => true,
+            })
+        };
+        self.vantage == Vantage::Server && id % 2 == 1 && is_data()
+    }
+
+    /// The bytes of uploads, if they are more than the responses' bytes.
+    pub(crate) fn mostly_uploads(&self) -> Option<u64> {
+        let is_response =
+            |it: &&StreamSummary| it.role != StreamRole::Other || self.is_own_data(it.stream);
+        let responses: u64 = self.streams.iter().filter(is_response).map(|it| it.bytes).sum();
+        let uploads = self.request_streams.iter().filter(|it| it.bytes > UPLOAD_BYTES);
+        let bytes: u64 = uploads.map(|it| it.bytes).sum();
+        (bytes > responses).then_some(bytes)
+    }
+
+    /// A client's log as one of a server whose responses are the client's uploads, because these programs expect a sender to be the server.
+    pub(crate) fn uploading(&self) -> Self {
+        let uploads = self.request_streams.iter().filter(|it| it.bytes > UPLOAD_BYTES);
+        let streams: Vec<StreamSummary> =
+            uploads.map(|it| StreamSummary { role: StreamRole::Request, ..it.clone() }).collect();
+        let is_upload = |stream| streams.binary_search_by_key(&stream, |it| it.stream).is_ok();
+        let frames = self.request_frames.iter().filter(|it| is_upload(it.stream)).copied();
+        let transfers = streams.iter().map(|it| Transfer {
+            stream: it.stream,
+            url: format!("stream {}", it.stream),
+            requested_us: it.first_us,
+            body_offset: 0,
+            body_bytes: None,
+            stream_bytes: None,
+            cancel: None,
+        });
+        let frames: Vec<StreamFrame> = frames.collect();
+        let arrivals = frames.iter().collect();
+        let timeline = Timeline {
+            name: self.timeline.name.clone(),
+            frames,
+            transfers: transfers.collect(),
+            ..Timeline::default()
+        };
+        let mut flow_control = self.flow_control.clone();
+        if let Some(limits) = &mut flow_control {
+            // The client opens the streams.
+            limits.initial.swap(0, 1);
+        }
+        let mut packets = self.packets.clone();
+        if let Some(packets) = &mut packets {
+            packets.of_frames = Vec::new();
+            // A server's address needs no validation.
+            packets.validations = vec![(0, Validation::Ends)];
+        }
+        Self {
+            file: self.file.clone(),
+            header: self.header.clone(),
+            vantage: Vantage::Server,
+            timeline,
+            streams,
+            arrivals,
+            filled: self.filled.clone(),
+            counts: self.counts.clone(),
+            repairs: self.repairs.clone(),
+            packets,
+            recovery: self.recovery.clone(),
+            recovery_events: self.recovery_events.clone(),
+            flow_control,
+            ..Self::default()
+        }
+    }
+
     /// The traffic besides requests and responses, as a separate log: uploads, streams of other protocols in the direction of the
     /// requests, and DATAGRAM frames of both directions ([`Detail::Full`]; with less detail, the streams without their frames). `None` if
     /// there was none.

@@ -22,6 +22,17 @@ pub struct PacketLog {
     pub(crate) of_frames: Vec<u32>,
     /// When the handshake was complete, if the log shows it ([`Detail::Full`](super::Detail)).
     pub(crate) handshake_us: Option<u64>,
+    /// When the validation of the peer's address began or ended, apart from the handshake ([`Detail::Full`](super::Detail)).
+    pub(crate) validations: Vec<(u64, Validation)>,
+}
+
+/// A step in the validation of an address (RFC 9000, section 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Validation {
+    /// A `PATH_CHALLENGE` was sent.
+    Begins,
+    /// A `PATH_RESPONSE` arrived, or a Retry was sent, whose token validates the address.
+    Ends,
 }
 
 /// The sender's recovery in a log.
@@ -52,6 +63,8 @@ pub(crate) struct RecoveryEvents {
     pub(crate) acks: Vec<Ack>,
     /// The number of packets that arrived with ECT(0), ECT(1) and CE, from the last frame that reports them.
     pub(crate) ecn: Option<[u64; 3]>,
+    /// When a frame reported more packets with CE than before.
+    pub(crate) marked_us: Vec<u64>,
     /// The exponent of the peer's ACK delays; `None` if not stated.
     pub(crate) ack_delay_exponent: Option<u32>,
     /// The peer's announced maximum of acknowledgement delays.

@@ -61,6 +61,7 @@ impl Collector {
         self.handshake(time_us, &packet, direction);
         if self.detail >= Detail::Full {
             self.fill(time_us, &packet, direction);
+            self.validation(time_us, &packet, direction);
         }
         // Now, because acknowledgements in the same packet become separate records.
         let place = self.last_record();

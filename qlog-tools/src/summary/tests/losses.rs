@@ -342,3 +342,31 @@ fn a_loss_that_is_logged_twice_in_a_row_is_one() {
     let log = Log { text: by_metrics, next: 0 };
     assert_eq!(log.told().recovery.lost, Some(2));
 }
+
+/// Four packets arrive, and then nothing, although the server's probe timer expires twice.
+#[test]
+fn all_packets_after_the_path_died_never_arrived() {
+    let told = |last: &str| {
+        let mut server = Log::server();
+        server.metrics(0.0, 99_000, 0, 20.0);
+        (0..8).for_each(|it| server.packet(0.0, it * 1200));
+        server.ack(20.0, 0, 3);
+        server.metrics(20.0, 99_000, 4960, 20.0);
+        server.packet(300.0, 9600);
+        server.packet(900.0, 10_800);
+        let mut client = Log::of("client");
+        client.event(0.0, "http:frame_created", REQUEST);
+        (0..4).for_each(|it| client.data(10.0, "packet_received", it, 1200 * it));
+        client.carries(11.0, "packet_sent", 9, last);
+        let logs = [client.trace(), server.trace()];
+        let summary = Summary::of(&Ends { log: &logs[0], server: Some(&logs[1]) }, None);
+        let losses = summary.sentences.into_iter().find(|it| it.about == "losses").unwrap();
+        (summary.recovery.never_came, losses.text)
+    };
+    let lost = "No packet was declared lost; 6 of 10 1-RTT packets never arrived (60.0 %).";
+    assert_eq!(told(r#"{"frame_type":"ping"}"#), (Some([6, 10]), lost.to_owned()));
+    // The client has gone before the probes, which it does not log therefore; but the first packets would have come before that.
+    let lost =
+        "No packet was declared lost; 4 of 8 1-RTT packets never arrived (50.0 %).".to_owned();
+    assert_eq!(told(r#"{"frame_type":"connection_close"}"#), (Some([4, 8]), lost));
+}

@@ -74,3 +74,49 @@ fn a_stream_that_the_server_opened_itself_was_not_asked_for() {
     let held = log.told().held.expect("a cause");
     assert_eq!(held.by, Restraint::CongestionWindow);
 }
+
+/// Two requests at 0; the first response goes in pieces, and the second waits for its end.
+fn in_turn(log: &mut Log) {
+    let other = REQUEST.replace(r#""stream_id":0"#, r#""stream_id":4"#);
+    log.event(0.0, "http:frame_parsed", &other);
+    (0..9_u32).for_each(|it| log.packet(f64::from(it) * 50.0, u64::from(it) * 1200));
+    let frame = r#"{"frame_type":"stream","stream_id":4,"offset":0,"length":1200}"#;
+    log.carries(420.0, "packet_sent", log.next, frame);
+}
+
+#[test]
+fn a_response_that_waits_for_its_turn_is_not_being_thought_about() {
+    let mut log = Log::server();
+    log.metrics(0.0, 99_000, 0, 20.0);
+    in_turn(&mut log);
+    let held = log.told().held.expect("a cause");
+    assert_eq!((held.by, held.cause, held.stream), (Restraint::Pacing, Cause::Pacing, Some(0)));
+    let mut without_window = Log::server();
+    in_turn(&mut without_window);
+    let summary = without_window.told();
+    assert_eq!((summary.held, summary.not_held.is_some()), (None, true));
+}
+
+#[test]
+fn a_server_that_sends_nothing_at_all_thinks_whatever_its_window() {
+    let mut log = Log::server();
+    (0..3_u32).for_each(|it| log.packet(900.0 + f64::from(it), u64::from(it) * 1200));
+    let held = log.told().held.expect("a cause");
+    assert_eq!((held.cause, held.held_ms, held.phases.len()), (Cause::ThinkTime, 900.0, 0));
+}
+
+#[test]
+fn with_records_that_could_not_be_read_rates_are_least_ones_and_waits_unknown() {
+    let mut log = Log::of("client");
+    log.event(0.0, "http:frame_created", REQUEST);
+    log.data(20.0, "packet_received", 1, 0);
+    log.text.push_str("\n{\"time\":x}");
+    log.data(40.0, "packet_received", 3, 2400);
+    let sentences = log.told().sentences;
+    let text = |about| &*sentences.iter().find(|it| it.about == about).expect(about).text;
+    let goodput = "Responses arrived at 0.48 Mbit/s or more while some were open, what the path allowed is not known: 1 record of the log could not be read.";
+    assert_eq!(text("goodput"), goodput);
+    let waits =
+        "How long bytes waited behind holes is not known: 1 record of the log could not be read.";
+    assert_eq!(text("longest_wait"), waits);
+}
