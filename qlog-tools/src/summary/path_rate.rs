@@ -168,6 +168,7 @@ mod tests {
             number: Some(number),
             bytes: 1250,
             is_ack_eliciting: true,
+            is_mtu_probe: false,
         };
         let (mut sent, mut came) = (Vec::new(), Vec::new());
         for (number, (sent_us, came_us)) in (0..).zip(times_us) {
