@@ -2062,7 +2062,7 @@ export type StudyPageFacts = {
   site: string;
 };
 
-/** One page under one scheme in one setting. The speedup is Hodges and Lehmann's estimate over pairs of loads. The median of every metric stands under `median_` and its name. */
+/** One page under one scheme in one setting. The speedup is the geometric mean over pairs of loads, as in every other table. The median of every metric stands under `median_` and its name. */
 export type StudyPageRow = {
   /** Where the study varies it. */
   cc?: StudyCc;
@@ -2099,7 +2099,7 @@ export type StudyPageRow = {
   /** Where the study varies it. */
   signals?: StudySignals;
   speedup: StudyIndices;
-  /** 95 % interval. Null with fewer than six loads. The ratio itself where nothing is random. */
+  /** 95 % interval, by the bootstrap of `comparisons` over loads. Null with fewer than six loads that differ. The ratio itself where nothing is random. */
   speedup_interval: StudyIntervals;
   unfinished: StudyCount;
   /** Further names have the type StudyIndices. */
@@ -2258,7 +2258,7 @@ export type StudyResource = {
   url: string;
 };
 
-/** One scheme in one setting, over all pages that completed under it and under the baseline. A page's speedup is the mean of its loads', each against the load of the baseline with the same seed. The mean of every metric stands under `mean_` and its name, and the number of pages that this mean is of under `pages_` and its name. */
+/** One scheme in one setting. A speedup is over all pages that completed under it and under the baseline: of a page, the mean of its loads', each against the load of the baseline with the same seed. The mean of every metric stands under `mean_` and its name: over all pages that completed under the scheme, of each page's mean over its loads. The number of these pages stands under `pages_` and its name. */
 export type StudyRow = {
   best_page_speedup: StudyIndices;
   /** Where the study varies it. */

@@ -131,7 +131,7 @@ fn impossible(run: &RunRecord) -> Option<String> {
     let wrong = values.find(|(name, value)| {
         !(0.0..=LONGEST_MS).contains(value) || (*name == index.name && *value <= 0.0)
     });
-    wrong.map(|(name, value)| format!("has an impossible {name} of {value}"))
+    wrong.map(|(name, value)| format!("has an impossible {name} of {value:?}"))
 }
 
 pub(crate) fn read(folder: &Path) -> io::Result<Vec<Entry>> {
@@ -154,10 +154,8 @@ fn entries(mut journal: impl BufRead) -> io::Result<(Vec<Entry>, u64)> {
             continue;
         }
         let entry: Entry = serde_json::from_slice(&line).map_err(|error| {
-            let cause = match error.is_eof() {
-                true => "ends too early".to_owned(),
-                false => error.to_string().replace(" at line 1 column", " in column"),
-            };
+            let said = error.to_string().replace(" at line 1 column", " in column");
+            let cause = if error.is_eof() { "ends too early" } else { &*said };
             invalid(format!("line {number}: {cause}; remove that line to repeat its load"))
         })?;
         if !places.insert(entry.place) {
@@ -233,22 +231,26 @@ mod tests {
         Plan::new(vec![page], schemes.into(), engines::IDEAL, network)
     }
 
-    #[test]
-    fn a_load_that_cannot_be_one_of_the_study_is_refused_with_its_place_and_what_to_do() {
-        let plan = plan();
-        let cells = plan.cells();
-        let run = RunRecord {
+    fn load(cell: &Cell<'_>) -> RunRecord {
+        RunRecord {
             page: "davies-meenan".to_owned(),
             scheme: "fifo".to_owned(),
             engine: engines::IDEAL,
-            setting: Setting::clone(&cells[1].setting),
+            setting: Setting::clone(&cell.setting),
             completed: true,
             metrics: [("byte_index", BySet { all: Some(90.0), atf: Some(80.0) })]
                 .into_iter()
                 .collect(),
             lower_bound: crate::study::OnlyAtf { atf: Some(70.0) },
             ..RunRecord::default()
-        };
+        }
+    }
+
+    #[test]
+    fn a_load_that_cannot_be_one_of_the_study_is_refused_with_its_place_and_what_to_do() {
+        let plan = plan();
+        let cells = plan.cells();
+        let run = load(&cells[1]);
         let index = |ms: f64| {
             let values = BySet { all: Some(ms), atf: Some(ms) };
             RunRecord { metrics: [("byte_index", values)].into_iter().collect(), ..run.clone() }
@@ -282,9 +284,9 @@ mod tests {
                 "page davies-meenan, scheme fifo, seed 0, network cable, send buffer 1000 bytes",
             ),
             (RunRecord { engine: engines::STACK, ..run.clone() }, other, "engine stack"),
-            (index(-5.0), own, "has an impossible byte_index of -5"),
-            (index(0.0), own, "has an impossible byte_index of 0"),
-            (index(1e12), own, "has an impossible byte_index of 1000000000000"),
+            (index(-5.0), own, "has an impossible byte_index of -5.0"),
+            (index(0.0), own, "has an impossible byte_index of 0.0"),
+            (index(1e308), own, "has an impossible byte_index of 1e308"),
             (index(f64::NAN), own, "has an impossible byte_index of NaN"),
             (
                 RunRecord { completed: false, ..run.clone() },

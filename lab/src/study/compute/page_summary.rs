@@ -92,9 +92,12 @@ fn row(runs: &[&RunRecord], setting: Setting, baselines: &Paired<'_>, chance: bo
         unfinished: runs.len() - completed.len(),
         median: measured(&completed, median),
         speedup,
-        speedup_interval: BySet::each(|set| match chance {
-            true => bootstrap_geometric_mean(&load_clusters(&ratios(set), chance)),
-            false => speedup.get(set).map(|it| [it, it]),
+        speedup_interval: BySet::each(|set| {
+            if chance {
+                bootstrap_geometric_mean(&load_clusters(&ratios(set), chance))
+            } else {
+                speedup.get(set).map(|it| [it, it])
+            }
         }),
         hodges_lehmann: BySet::each(|set| Some(Ratio::of(&ratios(set), chance)?.middle)),
         // The search does not depend on the seed.

@@ -54,7 +54,7 @@ pub struct SummaryRow {
     pub worst_page_speedup: BySet,
     /// Index divided by its lower bound: the same mean; null if there is no lower bound.
     pub mean_regret: OnlyAtf,
-    /// What tables show side by side: means over the loads that finished under every scheme of the setting.
+    /// Means over the loads that finished under every scheme of the setting, which tables show side by side.
     #[serde(skip)]
     pub side_by_side: SideBySide,
     /// Pages on which the order of a bracket is proven to be the best or the worst; `None` for a scheme.
@@ -68,9 +68,9 @@ pub struct SummaryRow {
 /// Means over the loads that finished under every scheme of a setting. Schemes of which none finished do not count.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SideBySide {
-    /// Of the study's metric.
+    /// The mean of the study's metric.
     pub mean: BySet,
-    /// Of the regret above the fold.
+    /// The mean regret above the fold.
     pub regret: Option<f64>,
 }
 

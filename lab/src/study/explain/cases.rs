@@ -135,7 +135,7 @@ impl Cases {
     }
 }
 
-/// The baseline, followed by the schemes to compare with it: those of which a load finished. A load of a scheme that failed did not.
+/// The baseline, followed by the schemes to compare with it, if a load of them finished. A load of a scheme that failed did not.
 fn schemes(plan: &Plan, runs: &[RunRecord]) -> Result<Vec<String>, String> {
     let twins = plan.twins_among(runs);
     let finished: BTreeSet<&str> =

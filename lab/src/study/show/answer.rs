@@ -323,7 +323,7 @@ impl<'a> Comparisons<'a> {
         format!("{subject} {verb} {place}{only}{why}{evidence}")
     }
 
-    /// `, because ...`: why a verdict says so little.
+    /// `, because ...`: the reason for a verdict that decides nothing.
     fn why(&self, verdict: Verdict, settings: &[usize], group: &Group<'_>) -> String {
         match verdict {
             Verdict::Doubtful => {

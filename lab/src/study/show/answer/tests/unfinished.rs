@@ -1,4 +1,4 @@
-//! What is said where loads did not finish, and where loads cannot tell.
+//! The sentences where loads did not finish, and where loads cannot tell.
 
 use super::*;
 use crate::study::scheme_rows;
@@ -63,7 +63,7 @@ fn a_winner_that_few_lost_loads_cannot_turn_is_named_after_their_number() {
         sentences[0].starts_with("1 of 28 loads did not finish (1 of 14 under dfifo on cable): ")
     );
     assert!(sentences[1].starts_with("dfifo is better than rfc9218 on cable: "), "{sentences:?}");
-    // Those of the baseline speak for the scheme.
+    // The baseline's speak for the scheme.
     let others =
         planted_without(ONE, &TWO, FAST, |scheme, place, _| scheme == "rfc9218" && place < 7);
     assert!(said(&others)[1].starts_with("dfifo is better than rfc9218 on cable: "));
