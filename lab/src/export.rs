@@ -101,7 +101,7 @@ impl Server {
         });
         let (lines, documents): (Vec<Value>, Vec<Value>) = (lines.collect(), documents.collect());
         let keys =
-            lines.iter().chain(&documents).flat_map(|it| it["matched_keys"].as_array()).flatten();
+            lines.iter().chain(&documents).filter_map(|it| it["matched_keys"].as_array()).flatten();
         let longest = keys.filter_map(|it| it.as_str().map(str::len)).max().unwrap_or_default();
         let nothing = if advice.is_empty() { advice.nothing } else { Nothing::Inexpressible };
         json!({

@@ -171,7 +171,7 @@ fn of_page(
     }
     let unsure = search.doubtful.into_iter().map(|it| page.url(it)).collect();
     let alike = question.alike.get(&page.name).cloned().unwrap_or_default();
-    Ok(Some(ByResource { unsure, alike, not_kept, ..found }))
+    Ok(Some(ByResource { unsure, not_kept, alike, ..found }))
 }
 
 /// The page with these priorities, loaded but not judged.

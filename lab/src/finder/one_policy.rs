@@ -48,7 +48,9 @@ pub(super) fn merge(
         }
         decide(question, candidates.iter_mut().map(Candidate::current).collect());
         let before = lines.kept.len();
-        candidates.iter().for_each(|it| lines.spare(it));
+        for candidate in &candidates {
+            lines.spare(candidate);
+        }
         if lines.kept.len() == before {
             lines.drop_useless(&candidates);
         }
@@ -62,7 +64,9 @@ pub(super) fn merge(
 pub(super) fn decide(question: &Question, mut found: Vec<&mut ByResource>) {
     let gains = found.iter_mut().flat_map(|it| &mut it.networks);
     JudgedCandidate::judge(gains.map(|it| (&mut it.judgement, &mut it.verdict)).collect());
-    found.into_iter().for_each(|it| it.decide(question));
+    for page in found {
+        page.decide(question);
+    }
 }
 
 impl Candidate {
@@ -107,7 +111,7 @@ impl Candidate {
         let ByResource { unsure, alike, .. } = alone.clone();
         not_kept.extend(alone.not_kept.clone());
         match under.filter(|it| alone.is_better || it.1.is_better) {
-            Some((_, found)) => ByResource { unsure, alike, not_kept, ..found },
+            Some((_, found)) => ByResource { unsure, not_kept, alike, ..found },
             None => ByResource { not_kept, ..alone },
         }
     }
