@@ -28,7 +28,7 @@ pub fn shorten(text: &str, characters: usize) -> String {
 }
 
 /// `1 packet`, `2 packets`, `2 cuts of the window`.
-pub fn counted<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
     let (noun, rest) =
         what.split_once(" of ").map_or((what, String::new()), |it| (it.0, format!(" of {}", it.1)));
     let plural = if count == N::from(1) { "" } else { "s" };

@@ -166,7 +166,7 @@ pub fn explain(plan: &Plan, runs: &[RunRecord]) -> Result<Explanation, String> {
     Ok(explanation)
 }
 
-/// `measure`: what gains are of, `ByteIndex above the fold`.
+/// `measure`: the quantity of gains, `ByteIndex above the fold`.
 fn explain_cases(cases: &Cases, measure: &str) -> Explanation {
     let [winner, gain] = [Goal::Winner, Goal::Gain].map(|goal| Question::new(cases, goal));
     let adjusted = holm(&[winner.p, gain.p]);

@@ -108,7 +108,12 @@ fn gain(page: &PageComparison) -> f64 {
 /// The name of the figure beside the answer; by default the first page's ribbons.
 const LEADING: &str = "intervals";
 
+<<<<<<< ours
 /// The most bytes of ribbons in a report, so that a browser opens it at once: with many schemes and resources, a page takes a megabyte.
+=======
+/// The most bytes of ribbons in a report, so that a browser opens it at once: ribbons of many schemes and many resources take a megabyte
+/// a page.
+>>>>>>> theirs
 const RIBBONS_BYTES: usize = 3 << 19;
 
 /// Reports with at least this many pages fold each page.
@@ -189,9 +194,10 @@ fn page(page: &PageComparison, metric: &'static Metric, leads: bool, has_room: b
 /// The pages without figures, a line each; `None` if there are none.
 fn other_pages(comparison: &Comparison, pages: &[&PageComparison]) -> Option<Value> {
     let has_regret = pages.iter().flat_map(|it| &it.rows).any(|it| it.regret.is_some());
-    let place = match comparison.metric.is_of_page() {
-        true => "",
-        false => ", above the fold where a page has anything there",
+    let place = if comparison.metric.is_of_page() {
+        ""
+    } else {
+        ", above the fold where a page has anything there"
     };
     let regret = if has_regret { "; regret of the best" } else { "" };
     let headings = ["best", "ratio", "regret", "worst", "ratio"];

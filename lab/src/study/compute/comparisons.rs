@@ -350,8 +350,8 @@ fn better(adjusted_p: f64, [low, high]: Interval, ranks: f64) -> Option<Side> {
     }
 }
 
-/// Which of `count` schemes are worse than the one at `best`, by the rule that names winners; `log_ratios` gives those of a scheme
-/// over another. The p-values are adjusted for all pairs, because `best` is chosen by the same loads: if only its own pairs counted,
+/// Which of `count` schemes are worse than the one at `best`, by the rule that names winners; `log_ratios` compares one scheme
+/// with another. The p-values are adjusted for all pairs, because `best` is chosen by the same loads: if only its own pairs counted,
 /// one of eleven equal schemes would often seem worse. `None` with fewer than six pairs.
 pub(crate) fn are_behind(
     best: usize,

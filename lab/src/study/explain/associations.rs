@@ -1,7 +1,7 @@
 //! How the gain of a scheme varies with each fact of pages alone: a regression with a constant for each setting. Facts of pages
 //! are correlated and sites are few, so one regression with all facts would show less.
 //!
-//! Chance is that of the same facts shuffled among sites: often a single site has most of a fact, and errors by clusters would
+//! Chance comes from facts that are shuffled among sites: often a single site has most of a fact, and errors by clusters would
 //! be too small. A p is the share of shuffles in which any fact goes with the gain as closely (Westfall and Young, Resampling-Based
 //! Multiple Testing, 1993, section 2.3). A study has at least 12 sites, so there are too many shuffles to try all.
 
@@ -61,7 +61,7 @@ pub(super) fn associations(cases: &Cases, gains: &[f64]) -> Vec<Association> {
     rows.collect()
 }
 
-/// The regressions of a study's gains over each fact. Sums over cases are kept by page, because facts are those of pages.
+/// The regressions of a study's gains over each fact. Sums over cases are kept by page, because facts belong to pages.
 struct Regression<'a> {
     cases: &'a Cases,
     /// By case; they add up to 1.
@@ -114,10 +114,8 @@ impl<'a> Regression<'a> {
         let slopes = self.facts.iter().map(|fact| {
             let shuffled: Vec<f64> = page_of.iter().map(|it| fact.by_page[*it]).collect();
             let slope = |of: &[f64], deviation| product(&shuffled, of) / deviation;
-            self.deviation(&shuffled).map_or_else(Slopes::default, |deviation| Slopes {
-                gain: slope(&self.gains, deviation),
-                fact: slope(&fact.sums, deviation),
-            })
+            let Some(deviation) = self.deviation(&shuffled) else { return Slopes::default() };
+            Slopes { gain: slope(&self.gains, deviation), fact: slope(&fact.sums, deviation) }
         });
         slopes.collect()
     }
@@ -165,9 +163,10 @@ fn product(one: &[f64], other: &[f64]) -> f64 {
 fn interval(slope: f64, shuffles: impl Iterator<Item = Slopes>) -> Option<Interval> {
     let ends = shuffles.map(|Slopes { gain, fact }| {
         let apart = gain - slope * fact;
-        match 1.0 - fact.abs() > EQUAL {
-            true => (apart / (fact - 1.0), apart / (fact + 1.0)),
-            false => (f64::NEG_INFINITY, f64::INFINITY),
+        if 1.0 - fact.abs() > EQUAL {
+            (apart / (fact - 1.0), apart / (fact + 1.0))
+        } else {
+            (f64::NEG_INFINITY, f64::INFINITY)
         }
     });
     let ends = ends.map(|(one, other)| (one.min(other), one.max(other)));

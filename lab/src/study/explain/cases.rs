@@ -152,7 +152,7 @@ fn schemes(plan: &Plan, runs: &[RunRecord]) -> Result<Vec<String>, String> {
     Ok([baseline].into_iter().chain(others).map(str::to_owned).collect())
 }
 
-/// What gains are of: `ByteIndex above the fold`.
+/// The quantity of gains: `ByteIndex above the fold`.
 pub(super) fn measure(plan: &Plan, runs: &[RunRecord]) -> String {
     let values = || runs.iter().map(|it| it.metrics.get(plan.metric));
     let has_atf = values().any(|it| it.atf.is_some());

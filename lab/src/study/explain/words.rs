@@ -8,7 +8,7 @@ use crate::study::statistics::Interval;
 use crate::study::{Plan, RunRecord};
 use qlog_tools::short_texts::counted;
 
-/// The answers, the choice first; `measure`: what gains are of, `ByteIndex above the fold`.
+/// The answers, the choice first; `measure`: the quantity of gains, `ByteIndex above the fold`.
 pub(super) fn answers(
     cases: &Cases,
     measure: &str,
@@ -26,9 +26,10 @@ fn of_winner(baseline: &str, measure: &str, answer: &Answer) -> String {
     let scheme = &answer.scheme;
     if !answer.found {
         let branch = &answer.tree;
-        let gain = match scheme == baseline {
-            true => "the fastest".to_owned(),
-            false => format!("{} as fast as {baseline}", times(branch.ratio, branch.interval)),
+        let gain = if scheme == baseline {
+            "the fastest".to_owned()
+        } else {
+            format!("{} as fast as {baseline}", times(branch.ratio, branch.interval))
         };
         return format!(
             "Nothing predicts the winner: use {scheme} everywhere, {gain} by {measure}."
