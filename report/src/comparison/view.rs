@@ -108,12 +108,7 @@ fn gain(page: &PageComparison) -> f64 {
 /// The name of the figure beside the answer; by default the first page's ribbons.
 const LEADING: &str = "intervals";
 
-<<<<<<< ours
 /// The most bytes of ribbons in a report, so that a browser opens it at once: with many schemes and resources, a page takes a megabyte.
-=======
-/// The most bytes of ribbons in a report, so that a browser opens it at once: ribbons of many schemes and many resources take a megabyte
-/// a page.
->>>>>>> theirs
 const RIBBONS_BYTES: usize = 3 << 19;
 
 /// Reports with at least this many pages fold each page.
