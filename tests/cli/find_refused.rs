@@ -48,6 +48,19 @@ fn bad_input_is_refused_with_its_remedy() {
     refused(&[PAGE, "--measure"], "--measure: `davies-meenan` is not an https URL: ");
     refused(&[PAGE, PAGE, "--all-pages"], "--all-pages takes one site: a folder, ");
     refused(&["absent.xml", "--all-pages"], "absent.xml: ");
+    refused(&[PAGE, "--metric", "seen:-1"], "seen is a mix of metrics and takes neither a weight");
+}
+
+#[test]
+fn a_server_of_which_nothing_listens_over_udp_is_not_loaded_in_a_browser_first() {
+    let nobody = ["find", "https://127.0.0.1:9/", "--measure", "--networks", "3g"];
+    let line = only_line(&utmost(&nobody).env("PATH", "").output().expect("it runs"), 3);
+    let expected = "cannot be requested over HTTP/3 (UDP), which --measure needs";
+    assert!(line.contains(expected), "{line}");
+}
+
+#[test]
+fn files_that_are_no_recordings_are_refused_with_their_remedy() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -64,15 +77,6 @@ fn bad_input_is_refused_with_its_remedy() {
     refused(
         &[&file("list.json", "[]")],
         "list.json:1:2: a list, where an object with keys is expected",
-    );
-    refused(&[PAGE, "--metric", "seen:-1"], "seen is a mix of metrics and takes neither a weight");
-    // A server of which nothing listens over UDP is not loaded in a browser first.
-    let nobody = ["https://127.0.0.1:9/", "--measure", "--networks", "3g"];
-    let output = utmost(&[&["find"], &nobody[..]].concat()).env("PATH", "").output();
-    let line = only_line(&output.expect("it runs"), 3);
-    assert!(
-        line.contains("cannot be requested over HTTP/3 (UDP), which --measure needs"),
-        "{line}"
     );
     let other = file("other.json", "{\"a\": 1}");
     refused(&[&other], "as a recording, ");

@@ -68,8 +68,8 @@ fn the_first_commands_of_the_guide_print_what_it_shows() {
         assert!(output.status.success(), "{command}: {output:?}");
         String::from_utf8(output.stdout).expect("UTF-8")
     });
-    let printed = printed.last().expect("two commands");
-    let lines = printed.lines().zip(shown.lines());
+    let printed: Vec<String> = printed.collect();
+    let lines = printed.last().expect("two commands").lines().zip(shown.lines());
     for (printed, shown) in lines {
         assert_eq!(printed.trim_end(), shown);
     }

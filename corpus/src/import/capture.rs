@@ -134,7 +134,7 @@ mod tests {
         let chosen = |bytes: &[u64], load, addresses| {
             let mut notes = Vec::new();
             let loads = bytes.iter().map(|it| self::load(*it)).collect();
-            let label = Label { load, addresses, ..Label::default() };
+            let label = Label { addresses, load, ..Label::default() };
             let load = choose(loads, &BTreeMap::new(), &label, &mut notes);
             load.map(|it| (it.fetches[0].bytes, notes.join(""))).map_err(|it| it.to_string())
         };

@@ -74,8 +74,7 @@ pub(super) fn band(end: &End<'_>) -> Result<Band, &'static str> {
 
 fn short_name_and_side(by: Restraint) -> (&'static str, Option<usize>) {
     match by {
-        Restraint::CongestionWindow => (in_words(by), Some(0)),
-        Restraint::AddressValidation => (in_words(by), Some(0)),
+        Restraint::CongestionWindow | Restraint::AddressValidation => (in_words(by), Some(0)),
         Restraint::Acknowledgements => ("waiting for ACKs", Some(0)),
         Restraint::ConnectionFlowControl => ("connection's credit", Some(1)),
         Restraint::StreamFlowControl => ("streams' credit", Some(1)),
