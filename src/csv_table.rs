@@ -70,7 +70,7 @@ impl CsvTable {
         }
     }
 
-    /// A reader that wants no more is no failure, as for all output.
+    /// A reader that wants no more does not make the command fail, as for all output.
     fn checked(&self, written: io::Result<()>) -> Result<(), Failure> {
         match (written, &self.file) {
             (Err(error), None) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

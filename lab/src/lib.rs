@@ -62,7 +62,7 @@ pub struct Load {
     pub timeline: Timeline,
 }
 
-/// A load, and what its engine tells of it.
+/// A load, and what its engine reports.
 #[derive(Debug, Clone, Default)]
 pub struct Loaded {
     /// The load.

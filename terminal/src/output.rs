@@ -46,7 +46,7 @@ pub fn step(step: &str) -> bool {
     true
 }
 
-/// Prints lines, as long as somebody reads them.
+/// Prints lines, as long as anyone reads them.
 pub fn line(text: &str) -> Result<(), Failure> {
     ended(writeln!(std::io::stdout().lock(), "{}", printable(text)))
 }

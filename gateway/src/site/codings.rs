@@ -54,7 +54,7 @@ impl Coding {
     }
 }
 
-/// The weight of the first name that fits; one that is no number is 0.
+/// The weight of the first name that fits; a text that is not a number counts as 0.
 fn weight(field: &str, fits: impl Fn(&str) -> bool) -> Option<f32> {
     field.split(',').find_map(|item| {
         let mut parts = item.split(';').map(str::trim);

@@ -20,7 +20,7 @@ const PATH_BYTES_MAX: usize = 3_500;
 /// The longest path in a comment.
 const SHOWN_CHARACTERS: usize = 200;
 
-/// What moves a response that has no path of its own.
+/// The remedy for a response that has no path of its own.
 const BY_HTML: &str = "; `fetchpriority` can move it alone";
 
 /// The file that servers send for a folder.
@@ -389,7 +389,7 @@ fn problem(host: &str, path: &str) -> Option<String> {
     }
 }
 
-/// What servers that ignore the case of letters compare.
+/// The text that servers compare if they ignore the case of letters.
 fn match_key(path: &str) -> String {
     matched(without_query(path)).to_ascii_lowercase()
 }

@@ -73,7 +73,7 @@ impl Namers {
         }
     }
 
-    /// What the pages ask for, at any host.
+    /// The requests of the pages, at any host.
     fn sent(&self) -> Vec<(String, String)> {
         let Self::Pages(pages) = self else { return Vec::new() };
         let all = pages.iter().flat_map(|it| &it.resources);

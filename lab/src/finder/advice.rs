@@ -41,7 +41,7 @@ pub fn advice(answer: &SiteAnswer, found: &[ByResource], hints: Option<&[ByHints
     advice
 }
 
-/// What the page asks for: host and path of each resource.
+/// The page's requests: host and path of each resource.
 pub(super) fn sent(page: &Page) -> Vec<(String, String)> {
     let all = page.resources.iter();
     all.map(|it| (http3::host(page.host(it.id)).to_owned(), it.url.clone())).collect()

@@ -1,4 +1,4 @@
-//! What makes an answer about a page unsure whatever its loads show, and what its recording says about the present server.
+//! Reasons to doubt an answer about a page whatever its loads show, and the facts of its recording about the present server.
 
 use super::others::{Others, SURE_SHARE_MAX};
 use super::words::listed;

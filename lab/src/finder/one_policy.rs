@@ -281,12 +281,12 @@ pub(super) mod tests {
         Question { most_loads: 9, jobs: 2, ..Question::new(pages, networks) }
     }
 
-    /// What is seen first comes second.
+    /// The image that is seen first comes second.
     fn shop() -> Arc<Page> {
         page("shop", "site.test", &[("/large.png", 400_000, false), ("/x.png", 90_000, true)])
     }
 
-    /// What is seen first needs `/x.png` to wait.
+    /// The image that is seen first needs `/x.png` to wait.
     fn home() -> Arc<Page> {
         page("home", "site.test", &[("/x.png", 400_000, false), ("/hero.png", 90_000, true)])
     }

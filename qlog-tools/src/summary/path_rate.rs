@@ -26,7 +26,7 @@ const PART_OF_ACKNOWLEDGEMENTS: u64 = 4;
 /// Rates in bit/s, and their source.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct PathRate {
-    /// Of the path; `None`: the logs do not show that packets waited for one another on it.
+    /// The path's rate; `None`: the logs do not show that packets waited for one another on it.
     pub(super) path: Option<f64>,
     /// Nine of ten intervals of some 20 ms had no higher one.
     pub(super) seen: Option<f64>,

@@ -33,7 +33,7 @@ impl Teller<'_> {
         Some(Sentence { about, text, moment })
     }
 
-    /// What the path carried, beside the goodput.
+    /// The rate that the path carried, beside the goodput.
     fn path(&self, flow: &Flow) -> String {
         let by = match flow.path_basis {
             Some(PathBasis::Arrivals) => "by arrivals",

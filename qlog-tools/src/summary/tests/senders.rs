@@ -1,4 +1,4 @@
-//! Who had something to send, and what held it back besides losses.
+//! Senders: uploads, idle connections, congestion marks, and delays of acknowledgements.
 
 use super::*;
 
