@@ -31,7 +31,7 @@ impl Kind {
     pub fn of_mime(mime: &str) -> Self {
         let essence = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match essence.as_str() {
-            "text/html" | "application/xhtml+xml" => Self::Html,
+            "text/html" => Self::Html,
             "text/css" => Self::Css,
             it if it.contains("javascript") || it.contains("ecmascript") => Self::Js,
             it if it.contains("font") || it == "application/vnd.ms-fontobject" => Self::Font,
@@ -51,8 +51,6 @@ mod tests {
     fn a_mime_type_gives_one_kind() {
         let table = [
             ("text/html; charset=utf-8", Kind::Html),
-            ("application/xhtml+xml; charset=utf-8", Kind::Html),
-            ("application/rss+xml", Kind::Xhr),
             ("TEXT/CSS", Kind::Css),
             ("application/javascript", Kind::Js),
             ("text/javascript", Kind::Js),

@@ -15,9 +15,9 @@ fn pushes_gates_hints_and_signals_are_compared_setting_by_setting() {
         stdout_of(&[&flags.split_whitespace().collect::<Vec<_>>()[..], &["--out", out]].concat());
     for row in [
         " rr no push no hints obey ",
-        " fifo no push Link override ",
+        " fifo no push preload override ",
         " fifo push strict no hints obey ",
-        " fifo push throttle:8900 Link override ",
+        " fifo push throttle:8900 preload override ",
     ] {
         assert!(shown.contains(row), "{shown}");
     }
@@ -97,7 +97,7 @@ fn a_policy_says_what_to_push_and_a_server_takes_it() {
     let flags = "compare --paper agency-index --engine stack --network cable --schemes rr --seeds 9 --first-seed 3 --push none,push --gate \
                  throttle:8900 --hints none,preload --policy-default rr --policy";
     let shown = stdout_of(&[&flags.split_whitespace().collect::<Vec<_>>()[..], &[policy]].concat());
-    assert!(shown.contains(" agency-index  rr push throttle:8900 Link "), "{shown}");
+    assert!(shown.contains(" agency-index  rr push throttle:8900 preload "), "{shown}");
     let text = read(folder.path(), "policy.toml");
     let host = "host = \"agency-local.page.test\"";
     let keys = "push_policy = \"push\"\npush_graph = \"policy-agency-index.json\"\npush_gate = \"throttle:8900\"\n";

@@ -357,7 +357,7 @@ fn a_study_names_its_metric_and_is_repeated_with_it() {
         "--out",
         &out(&first),
     ]);
-    assert!(shown.contains("  completion ms  "), "{shown}");
+    assert!(shown.contains("  completion ms "), "{shown}");
     assert!(
         shown.contains("The send order alone changes the completion above the fold"),
         "{shown}"
@@ -370,7 +370,7 @@ fn a_study_names_its_metric_and_is_repeated_with_it() {
     assert_eq!(results(&again), results(&first));
     // Another metric of the same loads.
     let other = ["compare", "--from", &manifest, "--out", &out(&again), "--metric", "object_index"];
-    assert!(stdout_of(&other).contains("  ObjectIndex ms  "));
+    assert!(stdout_of(&other).contains("  ObjectIndex ms "));
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn a_study_by_render_times_has_one_value_a_page() {
     let study =
         ["compare", "--paper", "case-study-1", "--schemes", "rr,fifo", "--metric", "first_render"];
     let shown = stdout_of(&[&study[..], &["--out", out]].concat());
-    assert!(shown.contains("  first render ms  "), "{shown}");
+    assert!(shown.contains("  first render ms "), "{shown}");
     assert!(shown.contains("The send order alone changes the first render by"), "{shown}");
     let table = std::fs::read_to_string(folder.path().join("summary.csv")).expect("a table");
     let header = table.lines().find(|it| !it.starts_with('#')).expect("a header");

@@ -45,9 +45,11 @@ pub(super) fn mime_for(mime: &str, used_as: &str, url: &str) -> String {
     let printable = essence.bytes().all(|it| it.is_ascii_graphic());
     let generic =
         matches!(essence.as_str(), "" | "application/octet-stream" | "x-unknown" | "text/plain");
-    let is_xml = matches!(essence.as_str(), "application/xml" | "text/xml");
+    // A browser shows such a document as a page, and schemes take only `text/html` for one.
+    let is_xml =
+        matches!(essence.as_str(), "application/xhtml+xml" | "application/xml" | "text/xml");
     if used_as == "Document" && is_xml {
-        return "application/xhtml+xml".to_owned();
+        return "text/html".to_owned();
     }
     if !generic && printable {
         return essence;
@@ -232,7 +234,7 @@ mod tests {
     #[test]
     fn an_xml_document_is_html_and_other_xml_is_not() {
         let kind = |mime: &str, used_as: &str| Kind::of_mime(&mime_for(mime, used_as, "/"));
-        assert_eq!(kind("application/xhtml+xml", ""), Kind::Html);
+        assert_eq!(kind("application/xhtml+xml", "Document"), Kind::Html);
         assert_eq!(kind("text/xml; charset=utf-8", "Document"), Kind::Html);
         assert_eq!(kind("application/xml", "XHR"), Kind::Xhr);
     }

@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn a_lane_has_a_block_where_its_restraint_held_and_a_wide_window_does_not_squash_the_curves() {
         let series = |name, points| Series { name, unit: Unit::Bytes, points };
-        let total = |place: usize, us| Total {
-            name: qlog_tools::restraints::in_words(Restraint::ALL[place]),
+        let total = |restraint, us| Total {
+            name: qlog_tools::restraints::in_words(restraint),
             short_name: "",
             colour: None,
             us,
@@ -107,8 +107,13 @@ mod tests {
                 Span { from_us: 0, to_us: 50_000, by: Restraint::CongestionWindow },
                 Span { from_us: 50_000, to_us: 100_000, by: Restraint::Application },
             ],
-            totals: (0..8)
-                .map(|it| total(it, if [1, 2].contains(&it) { 50_000.0 } else { 0.0 }))
+            totals: Restraint::ALL
+                .into_iter()
+                .map(|it| {
+                    let has_held =
+                        matches!(it, Restraint::CongestionWindow | Restraint::Application);
+                    total(it, if has_held { 50_000.0 } else { 0.0 })
+                })
                 .collect(),
             basis: "computed",
             assumed: Vec::new(),
