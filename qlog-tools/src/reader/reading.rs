@@ -211,10 +211,7 @@ impl Reading {
     }
 
     fn sequence_record(&mut self, bytes: &[u8]) {
-        if Event::quick(bytes).is_some_and(|event| self.event(&event)) {
-            return;
-        }
-        if Event::object(bytes).is_some_and(|event| self.event(&event)) {
+        if self.parsed(bytes) {
             return;
         }
         if let Some(header) = Header::of_record(bytes) {
@@ -250,12 +247,13 @@ impl Reading {
         self.current.map_or(&[], |place| &self.traces[place].fields)
     }
 
+    /// Whether these bytes are an event whose body can be read. A body that is not read the quick way has fields behind it.
     fn parsed(&mut self, bytes: &[u8]) -> bool {
-        if !bytes.starts_with(b"[") {
-            return Event::object(bytes).is_some_and(|event| self.event(&event));
+        if bytes.starts_with(b"[") {
+            return Event::array(bytes, self.fields()).is_some_and(|event| self.event(&event));
         }
-        let fields = self.fields().to_vec();
-        Event::array(bytes, &fields).is_some_and(|event| self.event(&event))
+        Event::quick(bytes).is_some_and(|event| self.event(&event))
+            || Event::object(bytes).is_some_and(|event| self.event(&event))
     }
 
     fn start(&mut self, header: &Header, has_header: bool) {

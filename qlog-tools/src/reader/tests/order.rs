@@ -62,7 +62,18 @@ fn a_file_is_read_like_a_pipe_wherever_its_disorder_is() {
     let mut lines: Vec<&str> = CLIENT.trim().lines().collect();
     let last = lines.len() - 1;
     lines.swap(last - 1, last);
-    for log in [CLIENT.trim().to_owned(), displaced(3), lines.join("\n")] {
+    let head = r#"{"qlog_version":"draft-01","vantage_point":{"type":"client"},"event_fields":["time","category","event","data"]"#;
+    let array = |time: u64| {
+        format!(
+            r#"[{time},"transport","packet_received",{{"frames":[{{"frame_type":"stream","stream_id":0,"offset":{time},"length":1}}]}}]"#
+        )
+    };
+    let arrays = [1, 2, 3].map(array);
+    let of_lines = format!("{head}}}\n{}\n", arrays.join("\n"));
+    let document = format!(r#"{{"traces":[{head},"events":[{}]}}]}}"#, arrays.join(","));
+    let others = [of_lines, document];
+    let all = [CLIENT.trim().to_owned(), displaced(3), lines.join("\n")].into_iter().chain(others);
+    for log in all {
         assert_a_file_is_read_like_a_pipe(&log);
     }
 }
