@@ -1,6 +1,7 @@
 //! The tail of a cancelled response: the bytes that still arrive, because they were in flight or below the
 //! server's scheduler.
 
+use crate::short_texts::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::timeline::{Cancel, Timeline};
@@ -33,10 +34,10 @@ impl Tail {
 impl std::fmt::Display for Tail {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { cancelled, tail_bytes, tail_ms } = self;
-        let plural = if *cancelled == 1 { "" } else { "s" };
+        let cancelled = counted(*cancelled, "response");
         write!(
             formatter,
-            "{cancelled} response{plural} cancelled; {tail_bytes} bytes of their tail arrived within {tail_ms:.1} ms"
+            "{cancelled} cancelled; {tail_bytes} bytes of their tail arrived within {tail_ms:.1} ms"
         )
     }
 }

@@ -15,6 +15,7 @@ use crate::number_ranges::NumberRanges;
 use crate::packed_frames::PackedFrames;
 use crate::packet::{Packet, PacketEvent};
 use crate::progress::Progress;
+use crate::short_texts::counted;
 use crate::timeline::{Timeline, Transfer};
 use schedulers::Call;
 use serde::Serialize;
@@ -419,8 +420,7 @@ impl Trace {
         let records = (self.unread_records(), "record", "read");
         let packets = (self.undecrypted_packets(), "packet", "decrypted");
         let (count, what, how) = [records, packets].into_iter().find(|it| it.0 > 0)?;
-        let plural = if count == 1 { "" } else { "s" };
-        Some(format!("{count} {what}{plural} of the log could not be {how}"))
+        Some(format!("{} of the log could not be {how}", counted(count, what)))
     }
 
     fn repaired(&self, what: &str) -> u64 {
