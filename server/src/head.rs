@@ -39,6 +39,11 @@ pub fn fields(response: &Response, is_here: bool, options: &Options) -> HeaderMa
     fields
 }
 
+/// How HTTP/3 is announced (RFC 7838, 3), if it is.
+pub fn alternative_service(options: &Options) -> Option<String> {
+    options.alt_svc_port.map(|port| format!("h3=\":{port}\"; ma=86400"))
+}
+
 type Field = Option<(HeaderName, HeaderValue)>;
 
 /// The fields of [`fields()`] that are not the site's: those before the site's, and those after.
@@ -49,7 +54,7 @@ pub(crate) fn own_fields(
 ) -> ([Field; 2], [Field; 2]) {
     let length = (is_here && may_have_body(response.status)).then(|| response.body.bytes());
     let length = length.map(|it| (CONTENT_LENGTH, it.into()));
-    let alt_svc = options.alt_svc_port.map(|port| format!("h3=\":{port}\"; ma=86400"));
+    let alt_svc = alternative_service(options);
     let clock = options.wall_clock.filter(|_| !response.headers.contains_key(DATE));
     let before = [Some((SERVER, HeaderValue::from_static("utmost"))), length];
     (before, [alt_svc.map(|it| (ALT_SVC, value(it))), clock.map(|it| (DATE, date(it())))])

@@ -57,6 +57,9 @@ pub struct Options {
     pub migration: Option<migration::Policy>,
     /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
     pub alt_svc_port: Option<u16>,
+    /// How long a browser's connection over HTTP/2 has no response in progress before the browser learns of that port. In the middle of
+    /// a page, it would request the rest over a second connection, and no order holds between the two.
+    pub alt_svc_silence: Duration,
     /// The clock of the `date` field (RFC 9110, 6.6.1). `None`: the server adds no such field, as in studies, whose bytes must
     /// not depend on the day.
     pub wall_clock: Option<fn() -> SystemTime>,
@@ -106,6 +109,7 @@ impl Options {
             #[cfg(feature = "experiments")]
             migration: None,
             alt_svc_port: None,
+            alt_svc_silence: Duration::from_secs(1),
             wall_clock: None,
             observers: Observers::default(),
             exploration: None,

@@ -4,6 +4,7 @@
 //! (`write_order.rs`).
 
 use super::activity::{Activity, now};
+use super::announcement::Announcement;
 use super::answer::{Ahead, Answer, Guest, Interim, Upload, answer};
 use super::event_loop::{News, Phase};
 use super::intake::{ByTurns, Intake};
@@ -19,7 +20,7 @@ use bytes::Bytes;
 use h2::server::{Builder, Connection, SendResponse};
 use h2::{Reason, RecvStream, SendStream};
 use hyper::body::Frame;
-use hyper::header::{HeaderMap, HeaderValue, LINK};
+use hyper::header::{ALT_SVC, HeaderMap, HeaderValue, LINK};
 use parking_lot::Mutex;
 use qlog::streamer::QlogStreamer;
 use schedulers::StreamId;
@@ -66,20 +67,24 @@ where
     let order = WriteOrder::new(&guest.options, log);
     let intake = Intake::new(guest.account.clone(), &guest.options, &order);
     let stream = Answering::new(ByTurns::new(stream, &intake), guest.options.wall_clock);
-    let stream = Joining::new(stream);
+    let announcement = Arc::<Announcement>::default();
+    let stream = Joining::new(stream, &announcement);
     let mut connection = builder(&guest.options).handshake(stream).await?;
     let nuisances = Arc::new(Nuisances::new(guest));
     let mut is_ending = false;
     loop {
+        let latest = announcement.latest();
         tokio::select! {
             next = next_request(&mut connection, &intake, &nuisances, &order, outlet) => {
                 let Some(next) = next else { return Ok(()) };
                 let (request, respond) = next?;
                 intake.accepted(respond.stream_id().into(), request.headers().len());
                 let writer = order.begin(StreamId(u32::from(respond.stream_id()).into()));
-                begin(guest, &nuisances, news.clone(), request, respond, writer);
+                let is_withheld = announcement.is_withheld_from(&request, &guest.options);
+                begin(guest, &nuisances, news.clone(), request, respond, writer, is_withheld);
             }
             () = nuisances.too_many.notified() => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
+            () = order.silence(latest), if latest.is_some() => announcement.fall_due(),
             () = news.reached(Phase::Draining), if !is_ending => {
                 is_ending = true;
                 guest.activity.drain(now());
@@ -118,7 +123,7 @@ where
     .await
 }
 
-/// Starts a task that answers a request. A rejected request leaves nothing behind.
+/// Starts a task that answers a request. A rejected request leaves nothing behind. `is_withheld`: its head does not announce HTTP/3.
 fn begin(
     guest: &Guest,
     nuisances: &Arc<Nuisances>,
@@ -126,6 +131,7 @@ fn begin(
     mut request: hyper::Request<RecvStream>,
     respond: SendResponse<Bytes>,
     writer: Writer,
+    is_withheld: bool,
 ) {
     let held = guest.admit(request.headers());
     if held.is_none() {
@@ -135,7 +141,9 @@ fn begin(
     let (guest, nuisances) = (guest.clone(), Arc::clone(nuisances));
     // In a box: a task is moved several times, and this one takes kilobytes.
     tokio::spawn(Box::pin(async move {
-        if answer_one(&guest, request, held, respond, &writer, news).await == End::TakenBack {
+        if answer_one(&guest, request, held, respond, &writer, news, is_withheld).await
+            == End::TakenBack
+        {
             nuisances.charge(Charge::Nuisances, 1);
         }
     }));
@@ -180,6 +188,7 @@ async fn answer_one(
     respond: SendResponse<Bytes>,
     writer: &Writer,
     mut news: News,
+    is_withheld: bool,
 ) -> End {
     let (head, upload) = request.into_parts();
     let respond = Mutex::new(respond);
@@ -192,7 +201,10 @@ async fn answer_one(
         answer = answer(guest, head, held, upload, ahead) => answer,
         _ = poll_fn(|it| respond.lock().poll_reset(it)) => return End::TakenBack,
     };
-    let Answer { head, source, mut report } = answer;
+    let Answer { mut head, source, mut report } = answer;
+    if is_withheld {
+        head.headers_mut().remove(ALT_SVC);
+    }
     let is_tunnel = report.is_tunnel;
     let ends = source.is_over();
     writer.head(&head, ends);

@@ -6,6 +6,7 @@
 //! provides the transport, so a choice is only as late as its socket allows.
 
 mod activity;
+mod announcement;
 mod answer;
 mod connection;
 mod event_loop;

@@ -3,6 +3,7 @@
 //! The HTTP/2 library writes a frame's head and payload separately, and flushes after each frame. TLS makes a record of each
 //! write, and each record would be a system call, which costs more than encrypting it.
 
+use super::announcement::Announcement;
 use crate::limits::{GATHERED_BYTES, RECORD_BYTES};
 use crate::passes_on::passes_on;
 use std::io::{self, ErrorKind, IoSlice};
@@ -75,10 +76,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gathering<S> {
 }
 
 /// A stream above TLS to which the HTTP/2 library writes. It joins consecutive writes, and delays a flush until the library writes
-/// nothing more in its next turn.
+/// nothing more in its next turn. Between two frames of the library, it sends the announcement of HTTP/3.
 pub(super) struct Joining<S> {
     stream: S,
     unflushed: Unflushed,
+    announcement: Arc<Announcement>,
+    /// The rest of a frame of ours, which the library's bytes follow.
+    begun: Vec<u8>,
 }
 
 /// Whether a flush is pending, and since when. A turn of the library begins with a read.
@@ -90,8 +94,26 @@ enum Unflushed {
 }
 
 impl<S> Joining<S> {
-    pub(super) fn new(stream: S) -> Self {
-        Self { stream, unflushed: Unflushed::Nothing }
+    pub(super) fn new(stream: S, announcement: &Arc<Announcement>) -> Self {
+        let announcement = Arc::clone(announcement);
+        Self { stream, unflushed: Unflushed::Nothing, announcement, begun: Vec::new() }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Joining<S> {
+    /// Ready when no frame of ours is incomplete. One begins only if the library has flushed, which it does behind whole frames.
+    fn poll_announce(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.unflushed == Unflushed::Nothing
+            && let Some(frame) = self.announcement.take()
+        {
+            self.begun = frame;
+        }
+        while !self.begun.is_empty() {
+            let count = ready!(Pin::new(&mut self.stream).poll_write(context, &self.begun))?;
+            self.begun.drain(..count);
+            self.unflushed = Unflushed::OfLastTurn;
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -101,6 +123,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Joining<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_announce(context))?;
         let count = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
         if self.unflushed == Unflushed::Nothing {
             self.unflushed = Unflushed::OfThisTurn;
@@ -143,7 +166,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Joining<S> {
     passes_on!(it => it.stream; poll_shutdown);
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Joining<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Joining<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -151,6 +174,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Joining<S> {
     ) -> Poll<io::Result<()>> {
         if self.unflushed == Unflushed::OfThisTurn {
             self.unflushed = Unflushed::OfLastTurn;
+        }
+        // The library flushes after it has read.
+        if let Poll::Ready(announced) = self.poll_announce(context) {
+            announced?;
         }
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
@@ -261,7 +288,7 @@ mod tests {
     #[test]
     fn the_head_of_a_frame_and_its_payload_are_one_record() {
         let mut context = Context::from_waker(Waker::noop());
-        let mut stream = Joining::new(system(usize::MAX));
+        let mut stream = Joining::new(system(usize::MAX), &Arc::default());
         let (head, payload) = ([1; 9], vec![2; RECORD_BYTES]);
         let mut write = |slices: &[&[u8]]| {
             let slices: Vec<_> = slices.iter().map(|it| IoSlice::new(it)).collect();
@@ -279,7 +306,7 @@ mod tests {
         let wakes = Arc::<Wakes>::default();
         let waker = Arc::clone(&wakes).into();
         let mut context = Context::from_waker(&waker);
-        let mut stream = Joining::new(system(usize::MAX));
+        let mut stream = Joining::new(system(usize::MAX), &Arc::default());
         // Flushes and wakes after each turn, in which the library writes `writes` times.
         let turns = [2, 0, 1, 1, 0, 0].map(|writes| {
             let mut stream = Pin::new(&mut stream);
@@ -293,5 +320,24 @@ mod tests {
             (stream.stream.flushes, wakes.0.load(Ordering::Relaxed))
         });
         assert_eq!(turns, [(0, 3), (1, 3), (1, 5), (3, 5), (4, 5), (5, 5)]);
+    }
+    #[test]
+    fn an_announcement_waits_for_the_end_of_a_frame_and_nothing_comes_between_its_parts() {
+        let mut context = Context::from_waker(Waker::noop());
+        let announcement = Arc::new(Announcement::due(b"announced"));
+        let mut stream = Joining::new(system(7), &announcement);
+        let mut stream = Pin::new(&mut stream);
+        let mut turn = |stream: &mut Pin<&mut Joining<System>>, bytes: &[u8]| {
+            let mut buffer = ReadBuf::new(&mut []);
+            assert!(stream.as_mut().poll_read(&mut context, &mut buffer).is_pending());
+            stream.as_mut().poll_write(&mut context, bytes).is_ready()
+        };
+        stream.unflushed = Unflushed::OfThisTurn;
+        assert!(turn(&mut stream, b"end"));
+        stream.unflushed = Unflushed::Nothing;
+        assert!(!turn(&mut stream, b"next"), "the announcement is incomplete");
+        stream.stream.room = 100;
+        assert!(turn(&mut stream, b"next"));
+        assert_eq!(stream.stream.writes.concat(), b"endannouncednext");
     }
 }

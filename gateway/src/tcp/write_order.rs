@@ -22,6 +22,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
+use tokio::time::sleep_until;
 
 pub(super) struct WriteOrder {
     options: Arc<Options>,
@@ -45,6 +46,8 @@ struct State {
     early_updates: BTreeMap<StreamId, Signal>,
     /// The task that writes to the system.
     connection: Waker,
+    /// Since when no response is in progress, if one ever was.
+    idle_since: Option<Instant>,
 }
 
 /// A response, from its request to its end.
@@ -118,6 +121,7 @@ impl WriteOrder {
             last: None,
             early_updates: BTreeMap::new(),
             connection: Waker::noop().clone(),
+            idle_since: None,
         };
         Arc::new(Self { options: Arc::clone(options), state: Mutex::new(state) })
     }
@@ -131,7 +135,21 @@ impl WriteOrder {
         let mut state = self.state.lock();
         state.last = state.last.max(Some(stream));
         state.responses.insert(stream, Progress::default());
+        state.idle_since = None;
         Writer { stream, order: Arc::clone(self) }
+    }
+
+    /// Waits until no response has been in progress for so long that the page has loaded, or until this time.
+    pub(super) async fn silence(&self, latest: Option<Instant>) {
+        loop {
+            let since = self.state.lock().idle_since.unwrap_or_else(now);
+            let end = since + self.options.alt_svc_silence;
+            let end = latest.map_or(end, |it| end.min(it));
+            if end <= now() {
+                return;
+            }
+            sleep_until(end.into()).await;
+        }
     }
 
     /// Gives responses their turns if the system accepts more. Otherwise wakes the task when it does.
@@ -394,6 +412,9 @@ impl Drop for Writer {
     fn drop(&mut self) {
         let mut state = self.order.state.lock();
         state.responses.remove(&self.stream);
+        if state.responses.is_empty() {
+            state.idle_since = Some(now());
+        }
         state.turns.forget(self.stream);
         state.call(Call::Close(self.stream));
         state.grant();

@@ -5,10 +5,13 @@ use super::websockets::{backend_site, serving, switch};
 use super::{Serving, folder};
 use crate::backend;
 use gateway::site::{Rule, RuledSite};
+use schedulers::find_scheme;
+use server::{Identity, Options};
 use std::io::Read;
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A page that repeats a request for a file until an answer arrives over HTTP/3.
 const PAGE: &[u8] = b"<!doctype html><title>page</title><link rel=icon href='data:,'>
@@ -26,11 +29,16 @@ const PAGE: &[u8] = b"<!doctype html><title>page</title><link rel=icon href='dat
 #[test]
 fn chromium_comes_by_http_2_and_moves_to_http_3_by_itself() {
     let (_folder, site) = folder(&[("index.html", PAGE), ("a.txt", b"a")]);
-    let server = Serving::start(site);
+    let options = Options {
+        alt_svc_silence: Duration::ZERO,
+        ..Options::new(find_scheme("rfc9218").expect("known"))
+    };
+    let identity = Identity::self_signed().expect("a certificate");
+    let server = Serving::with(&identity, RuledSite::of(site), options);
     let Some(page) = shown(&server) else { return };
     let (_, came) = page.split_once("came by ").unwrap_or_else(|| panic!("{page}"));
     let came: Vec<&str> = came.split('.').next().unwrap_or_default().split(' ').collect();
-    // The document's response already says where HTTP/3 is, so the first file can come by it.
+    // Once no response is in progress, a frame says where HTTP/3 is, so the first file can come by it.
     assert_eq!(came.last(), Some(&"h3"), "{came:?}");
     let answered = server.events.answered();
     let document = answered.iter().find(|it| it.path == "/").expect("a document");

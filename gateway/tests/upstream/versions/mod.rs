@@ -1,5 +1,6 @@
 //! The same site over HTTP/3, HTTP/2 and HTTP/1.1, on one port number.
 
+mod announcement;
 mod backends;
 mod browser;
 mod clients;
