@@ -1276,7 +1276,7 @@ export type QlogSummary = {
   }>;
   /** What moved from the first of two connections to the second, in sentences. */
   moved?: Array<string>;
-  /** Why logs with the same connection ID are not joined, in sentences. */
+  /** Why logs with the same connection ID are not joined, and which logs repeat another and count once, in sentences. */
   not_joined?: Array<string>;
   provenance: Record<string, unknown>;
   /** Logs that gave no answer, if there are any. */

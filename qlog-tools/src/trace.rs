@@ -1,6 +1,7 @@
 //! One log's account of one connection.
 
 mod beside;
+mod extent;
 mod parts;
 mod units;
 mod writer;
