@@ -72,6 +72,7 @@ impl Collector {
         if trace.connection.is_none() {
             trace.connection = self.connection;
         }
+        trace.note_extent();
         trace
     }
 

@@ -138,6 +138,9 @@ impl Recovered {
         let sent = sender.counts.packets_sent;
         let mut again = Causes::default();
         let is_servers = sender.vantage == Vantage::Server;
+        // A part of a log does not show what arrived before it, or after.
+        let is_whole = |it: &&Trace| !it.lacks_beginning() && it.has_all_that_came(sender);
+        let client = client.filter(|it| !is_servers || is_whole(it));
         if is_servers {
             frame_causes(sender, client).for_each(|it| again.add(it.causes));
         }

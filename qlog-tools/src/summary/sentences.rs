@@ -98,11 +98,16 @@ impl Teller<'_> {
         ms_text(time_ms + self.shift_ms)
     }
 
+    /// The sender's log does not show its beginning, so that its sentences about all times are about the rest.
+    fn in_part(&self) -> &'static str {
+        if self.sender.lacks_beginning() { " in this part of a log" } else { "" }
+    }
+
     fn cause(&self) -> Sentence {
         let about = "cause";
         let Some(held) = &self.summary.held else {
             let lacks = self.summary.not_held.unwrap_or("not logged");
-            let text = if lacks == NO_WORK {
+            let text = if lacks == NO_WORK && self.in_part().is_empty() {
                 format!("The sender had nothing to send: {lacks}.")
             } else {
                 format!("What held the sender back is not known: {lacks}.")
@@ -145,7 +150,10 @@ impl Teller<'_> {
             Cause::CongestionWindow if recovered.cuts() == 0 => {
                 let is_whole = recovered.cuts_undone == 0;
                 let text = if is_whole { "no loss cut it" } else { "each cut of it was undone" };
-                Some(format!("{text}, but it had to grow"))
+                Some(match self.in_part() {
+                    "" => format!("{text}, but it had to grow"),
+                    part => format!("{text}{part}"),
+                })
             }
             Cause::CongestionWindow => Some(format!("losses cut it {}", cuts_text(recovered))),
             Cause::Loss => Some(format!(
@@ -212,9 +220,10 @@ impl Teller<'_> {
             let vain = recovered
                 .in_vain_bytes
                 .map_or_else(String::new, |it| format!(", {it} of them in vain"));
-            let is_part = self.sender.header.part_begins_us.is_some();
-            let lacks =
-                if is_part { "No loss is in this part of a log" } else { "Losses are not logged" };
+            let lacks = match self.in_part() {
+                "" => "Losses are not logged",
+                _ => "No loss is in this part of a log",
+            };
             let text = format!(
                 "{lacks}; {again} stream bytes were sent again{vain}{}.",
                 self.never_came()
@@ -223,7 +232,8 @@ impl Teller<'_> {
         };
         if lost == 0 {
             let text = format!(
-                "No packet was declared lost{}{}.",
+                "No packet was declared lost{}{}{}.",
+                self.in_part(),
                 self.congestion_response(),
                 self.never_came()
             );
@@ -242,6 +252,9 @@ impl Teller<'_> {
         };
         let vain = match (recovered.spurious, recovered.in_vain_bytes) {
             (Some(0), _) if recovered.never_came.is_some() => "none of them had arrived".to_owned(),
+            (Some(0), _) if self.sender.lacks_end() => {
+                "none of them was acknowledged by the end of the log".to_owned()
+            }
             (Some(0), _) => "none of them was acknowledged after all".to_owned(),
             (Some(spurious), _) => format!("{spurious} of them had arrived anyway"),
             (None, Some(bytes)) => {
@@ -348,7 +361,7 @@ impl Teller<'_> {
         };
         let first = self.recovery.of_kind(StepKind::ProbeTimeout).next();
         let expired = match first {
-            None => format!("never expired{}", inferred(basis)),
+            None => format!("never expired{}{}", self.in_part(), inferred(basis)),
             Some(step) => format!(
                 "expired {}{}, first at {}{}",
                 times(recovered.probe_timeouts),

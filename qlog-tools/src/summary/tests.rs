@@ -1,5 +1,6 @@
 mod endings;
 mod losses;
+mod parts;
 mod senders;
 mod unknown;
 

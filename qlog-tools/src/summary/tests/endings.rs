@@ -66,7 +66,7 @@ fn who_closed_the_connection_and_which_response_did_not_finish_is_said() {
     assert_eq!(
         ending(&log).as_deref(),
         Some(
-            "The log does not show how the connection ended; 1 of 2 responses did not finish: stream 4 (/b)."
+            "The log does not show how the connection ended; 1 of 2 responses did not finish by the end of the log: stream 4 (/b)."
         )
     );
     close(
@@ -127,7 +127,8 @@ fn streams_that_were_given_up_are_said_once_by_end_and_error() {
         .text
         .replace(r#""offset":1200,"length":1200,"fin":true"#, r#""offset":1200,"length":100"#);
     let text = ending(&Log { text: open, next: 0 }).expect("a sentence");
-    assert!(text.ends_with("(0x102); 2 of 2 responses did not finish: stream 0 (/a)."), "{text}");
+    let expected = "(0x102); 2 of 2 responses did not finish by the end of the log: stream 0 (/a).";
+    assert!(text.ends_with(expected), "{text}");
 }
 
 #[test]
