@@ -86,7 +86,7 @@ impl ErrorCode {
     }
 }
 
-/// The names of RFC 9000, section 20.1, from 0 on.
+/// The names of RFC 9000, section 20.1, and of RFC 9368, section 10.2, from 0 on.
 const TRANSPORT: [&str; 18] = [
     "NO_ERROR",
     "INTERNAL_ERROR",
