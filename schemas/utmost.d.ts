@@ -1438,6 +1438,7 @@ export type QlogSummaryConnection = {
     /** Losses that cut the congestion window. */
     window_cuts: number;
   };
+  /** Distinct bytes of responses, without control streams and others that nobody requested. */
   response_bytes: number;
   /** Null where none was measured. */
   round_trips: QlogSummarySpread;

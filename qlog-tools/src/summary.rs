@@ -42,7 +42,7 @@ pub struct Summary {
     pub duration_ms: f64,
     /// Packets sent by the server, from its log; with only a client's log, the client's own.
     pub packets_sent: u64,
-    /// Distinct stream bytes in the direction of the responses.
+    /// Distinct bytes of responses, without control streams and others that nobody requested.
     pub response_bytes: u64,
     /// The restraint of the sender.
     pub held: Option<Held>,
@@ -140,7 +140,7 @@ impl Summary {
             sentences: Vec::new(),
             duration_ms: end_us.saturating_sub(start_us) as f64 / 1000.0,
             packets_sent: sender.counts.packets_sent,
-            response_bytes: log.unique_stream_bytes(),
+            response_bytes: log.response_bytes(),
             not_held: held.as_ref().err().copied(),
             held: held.ok(),
             flow: Flow::of(if is_upload { sender } else { log }, sender).filter(|_| !is_hidden),

@@ -364,9 +364,9 @@ impl Trace {
 
     /// Distinct stream bytes of both directions, in words.
     pub fn stream_bytes_in_words(&self) -> String {
-        let (responses, requests) = (self.unique_stream_bytes(), self.request_bytes);
-        let all = responses.saturating_add(requests);
-        format!("{all} distinct stream bytes ({responses} of responses, {requests} of requests)")
+        let (down, up) = (self.unique_stream_bytes(), self.request_bytes);
+        let all = down.saturating_add(up);
+        format!("{all} distinct stream bytes ({down} from the server, {up} from the client)")
     }
 
     /// The memory used by its header's texts.

@@ -14,7 +14,7 @@ use crate::link_facts::{LinkFacts, joined, received_numbers};
 use crate::loss_recovery::{Basis, INITIAL_RTT_MS, LossRecovery, MAX_ACK_DELAY_MS, StepKind};
 use crate::packet::{PacketEvent, Space};
 use crate::restraints::bounds;
-use crate::trace::{Ack, StreamRole, Trace, Vantage};
+use crate::trace::{Ack, Trace, Vantage};
 
 /// The most bits per second of any path. A log that shows more has wrong lengths.
 const POSSIBLE_BITS_PER_S: f64 = 1e13;
@@ -67,9 +67,7 @@ impl Flow {
 }
 
 fn goodput_bits_per_s(log: &Trace, under_way_us: u64) -> Option<f64> {
-    let is_of_page = |role| matches!(role, StreamRole::Request | StreamRole::Push);
-    let streams = log.streams.iter().filter(|it| is_of_page(it.role));
-    let bytes: u64 = streams.map(|it| it.bytes).fold(0, u64::saturating_add);
+    let bytes = log.response_bytes();
     (bytes > 0 && under_way_us > 0).then_some(bytes as f64 * 8e6 / under_way_us as f64)
 }
 
