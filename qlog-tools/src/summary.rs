@@ -8,6 +8,7 @@ mod held;
 mod measures;
 mod moved;
 mod path_rate;
+mod queue;
 mod sentences;
 mod words;
 
@@ -15,6 +16,7 @@ use std::borrow::Cow;
 
 use held::{UPLOAD, working};
 use measures::{round_trips, round_trips_of_path};
+use queue::Queue;
 use serde::Serialize;
 
 use crate::head_of_line::{Arrivals, HeadOfLine, LongestWait};
@@ -129,7 +131,8 @@ impl Summary {
         let recovered = Recovered::of(sender, client, &recovery);
         let path = Spread::of(round_trips_of_path(sender));
         let is_hidden = log.vantage == Vantage::Server && log.mostly_uploads().is_some();
-        let held = Held::of(sender, &recovered, path.as_ref());
+        let queue = Queue::of(sender, client, path.as_ref());
+        let held = Held::of(sender, &recovered, queue);
         let held = if is_hidden { Err(UPLOAD) } else { held };
         let is_whole = client.is_some_and(|it| it.not_read().is_none());
         let waits = receiver.filter(|it| is_whole && (is_upload || no_waits(it).is_none()));

@@ -1,9 +1,11 @@
 //! The numbers of a summary in plain English.
 
 mod rates;
+mod waits;
 
 use super::held::{Cause, Held, NO_WORK, Phase};
 use super::measures;
+use super::queue::Queue;
 use super::words::{
     cut_by_marks, cuts_text, inferred, kinds_of_lost, ms_text, packet_text, percent, queue_text,
     subject, times,
@@ -143,6 +145,13 @@ impl Teller<'_> {
     fn detail(&self, held: &Held) -> Option<String> {
         let recovered = &self.summary.recovery;
         match held.cause {
+            Cause::Queue | Cause::CongestionWindow if held.queue != Queue::None => {
+                let it = self.summary.round_trips_of_path?;
+                let [p95, least] = [it.p95_ms, it.least_ms].map(ms_text);
+                held.queue.in_words(&format!(
+                    "round trips took {p95} at the 95th percentile instead of {least}"
+                ))
+            }
             Cause::CongestionWindow if let Some(bytes) = held.constant_window_bytes => {
                 Some(format!("it had {bytes} bytes all the time"))
             }
@@ -173,10 +182,6 @@ impl Teller<'_> {
                     }
                 })
             }
-            Cause::Queue => self.summary.round_trips_of_path.map(|it| {
-                let [p95, least] = [it.p95_ms, it.least_ms].map(ms_text);
-                format!("round trips took {p95} at the 95th percentile instead of {least}, without delays of acknowledgements")
-            }),
             Cause::ConnectionFlowControl => {
                 held.credit_bytes.map(|it| format!("it let at most {it} bytes be in flight"))
             }
@@ -431,50 +436,6 @@ impl Teller<'_> {
         let moment = self.moment(time_ms);
         let moment = Some(SentenceMoment { is_server: is_senders && moment.is_server, ..moment });
         Some(Sentence { about: "round_trips", text, moment })
-    }
-
-    fn longest_wait(&self) -> Sentence {
-        let about = "longest_wait";
-        let Some(longest) = self.summary.longest_wait else {
-            return Sentence { about, text: self.no_wait(), moment: None };
-        };
-        let stream = self.stream(longest.stream);
-        let text = format!(
-            "The longest wait behind a hole took {}: bytes of {stream} from {} on arrived at {} and waited for earlier ones.",
-            ms_text(longest.wait_ms),
-            longest.offset,
-            ms_text(longest.arrived_ms + self.upload_shift_ms)
-        );
-        let moment = SentenceMoment {
-            is_server: self.summary.is_upload,
-            time_ms: longest.arrived_ms,
-            stream: Some(longest.stream),
-            packet: None,
-        };
-        Sentence { about, text, moment: Some(moment) }
-    }
-
-    /// That no bytes waited behind a hole, or why that is not known.
-    fn no_wait(&self) -> String {
-        let unknown = "How long bytes waited behind holes is";
-        match (self.summary.knows_waits, self.log.vantage) {
-            (true, _) => {
-                "No byte that had arrived waited for an earlier one of its stream.".to_owned()
-            }
-            (false, Vantage::Server) => {
-                format!("{unknown} not in a server's log: name the client's with it.")
-            }
-            _ if self.summary.is_upload => {
-                format!(
-                    "{unknown} not in the log of the client that uploaded: name the server's with it."
-                )
-            }
-            _ if let Some(lacks) = self.log.not_read() => format!("{unknown} not known: {lacks}."),
-            _ if self.log.counts.tcp_pieces > 0 => {
-                format!("{unknown} not known: TCP hands them over in order.")
-            }
-            _ => format!("{unknown} not known: STREAM frames are not logged."),
-        }
     }
 }
 
