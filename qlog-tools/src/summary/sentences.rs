@@ -100,9 +100,8 @@ impl Teller<'_> {
         ms_text(time_ms + self.shift_ms)
     }
 
-    /// The sender's log does not show its beginning, so that its sentences about all times are about the rest.
     fn in_part(&self) -> &'static str {
-        if self.sender.lacks_beginning() { " in this part of a log" } else { "" }
+        part(self.sender)
     }
 
     fn cause(&self) -> Sentence {
@@ -398,7 +397,7 @@ impl Teller<'_> {
         };
         let first = recovery.of_kind(StepKind::ProbeTimeout).next().map(|it| ms(it.time_us));
         let (often, when) = match first {
-            None => ("never".to_owned(), String::new()),
+            None => (format!("never{}", part(self.log)), String::new()),
             Some(time_ms) => (
                 times(recovery.count(StepKind::ProbeTimeout)),
                 format!(", first at {}{}", ms_text(time_ms), awaited(self.log, time_ms)),
@@ -437,6 +436,11 @@ impl Teller<'_> {
         let moment = Some(SentenceMoment { is_server: is_senders && moment.is_server, ..moment });
         Some(Sentence { about: "round_trips", text, moment })
     }
+}
+
+/// That a log does not show its beginning, so that sentences about all of its time are about the rest.
+fn part(log: &Trace) -> &'static str {
+    if log.lacks_beginning() { " in this part of a log" } else { "" }
 }
 
 /// Says of a moment in a client's log that no requested response had begun.

@@ -5,7 +5,7 @@ use crate::number_ranges::NumberRanges;
 use crate::packet::{Packet, PacketEvent, Space};
 
 /// The repair of a log that begins in the middle of its connection.
-const BEGINS_LATE: &str = "the log begins after its connection: what came before is in no figure";
+const BEGINS_LATE: &str = "the log begins after its connection did: what came before is in no figure";
 
 impl Trace {
     /// Whether it was captured on the way.

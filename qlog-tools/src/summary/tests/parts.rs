@@ -27,7 +27,7 @@ fn a_log_without_its_beginning_tells_of_the_rest_only() {
     let timer = "The server's probe timer never expired in this part of a log (inferred from packets: not logged).";
     assert_eq!(text(&summary, "probe_timeouts"), timer);
     let repairs = text(&summary, "repairs");
-    assert!(repairs.contains("the log begins after its connection"), "{repairs}");
+    assert!(repairs.contains("the log begins after its connection did"), "{repairs}");
     // What the response had before is not known.
     assert_eq!(summary.ending.unfinished, None);
     let whole =
