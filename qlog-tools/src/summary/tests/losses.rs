@@ -374,3 +374,18 @@ fn all_packets_after_the_path_died_never_arrived() {
         "No packet was declared lost; 4 of 8 1-RTT packets never arrived (50.0 %).".to_owned();
     assert_eq!(told(r#"{"frame_type":"connection_close"}"#), (Some([4, 8]), lost));
 }
+
+/// The timer expires twice, and its probes repeat the Initial and the Handshake packet.
+#[test]
+fn probes_in_two_spaces_are_of_one_timer() {
+    let mut log = Log::server();
+    for (at_ms, number) in [(0.0, 0), (1000.0, 1), (3000.0, 2)] {
+        for (after_ms, kind) in [(0.0, "initial"), (0.1, "handshake")] {
+            let packet = format!(
+                r#"{{"header":{{"packet_type":"{kind}","packet_number":{number}}},"raw":{{"length":1200}},"frames":[{{"frame_type":"crypto","offset":0,"length":300}}]}}"#
+            );
+            log.event(at_ms + after_ms, "transport:packet_sent", &packet);
+        }
+    }
+    assert_eq!(log.told().recovery.probe_timeouts, 2);
+}
