@@ -4,8 +4,13 @@ use serde::de::IgnoredAny;
 
 /// Whether JSON is valid up to its end but incomplete: the last record of a program that was stopped.
 pub(super) fn breaks_off(json: &[u8]) -> bool {
-    let read: serde_json::Result<IgnoredAny> = serde_json::from_slice(json);
-    read.is_err_and(|error| error.is_eof())
+    let is_incomplete = |json: &[u8]| {
+        let read: serde_json::Result<IgnoredAny> = serde_json::from_slice(json);
+        read.is_err_and(|error| error.is_eof())
+    };
+    // Within a number, serde calls that an error of its syntax.
+    let is_in_number = json.last().is_some_and(|it| b"-+.eE".contains(it));
+    is_incomplete(json) || is_in_number && is_incomplete(&[json, b"0"].concat())
 }
 
 /// JavaScript allows `[1,]`, JSON does not.
@@ -29,6 +34,16 @@ pub(super) fn without_trailing_commas(json: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_can_break_off_anywhere() {
+        let record = br#"{"time":-1.5e+3,"name":"a\\u0041:b","data":{"x":[true,null]}}"#;
+        let whole = (1..record.len()).find(|end| !breaks_off(&record[..*end]));
+        assert_eq!(whole, None, "{:?}", whole.map(|it| String::from_utf8_lossy(&record[..it])));
+        for bad in ["{}", r#"{"time":1.x"#, r#"{"time":e"#, "x"] {
+            assert!(!breaks_off(bad.as_bytes()), "{bad}");
+        }
+    }
 
     #[test]
     fn commas_in_strings_stay() {
