@@ -1319,7 +1319,7 @@ export type QlogSummaryConnection = {
       /** null: not logged. */
       by: "client" | "server" | null;
       error: QlogSummaryError;
-      how: "closed" | "idle_timeout" | "handshake_timeout" | "stateless_reset";
+      how: "closed" | "idle_timeout" | "handshake_timeout" | "version_mismatch" | "stateless_reset";
       reason: string | null;
       time_ms: number;
     } | null;

@@ -38,6 +38,8 @@ schedulers::named! {
         IdleTimeout = "idle_timeout",
         /// The handshake took too long.
         HandshakeTimeout = "handshake_timeout",
+        /// The ends had no version of QUIC in common (RFC 8999, section 6).
+        VersionMismatch = "version_mismatch",
         /// An end had lost its state (RFC 9000, section 10.3).
         StatelessReset = "stateless_reset",
     }

@@ -15,8 +15,8 @@ mod words;
 use std::borrow::Cow;
 
 use held::{UPLOAD, working};
-use measures::{round_trips, round_trips_of_path};
-use queue::Queue;
+use measures::round_trips;
+use queue::{Queue, round_trips_of_a_path};
 use serde::Serialize;
 
 use crate::head_of_line::{Arrivals, HeadOfLine, LongestWait};
@@ -129,7 +129,7 @@ impl Summary {
         // Holes of an upload are at the server.
         let receiver = if is_upload { beside.as_ref() } else { client };
         let recovered = Recovered::of(sender, client, &recovery);
-        let path = Spread::of(round_trips_of_path(sender));
+        let path = round_trips_of_a_path(sender);
         let is_hidden = log.vantage == Vantage::Server && log.mostly_uploads().is_some();
         let queue = Queue::of(sender, client, path.as_ref());
         let held = Held::of(sender, &recovered, queue);

@@ -22,6 +22,7 @@ use schedulers::Call;
 use serde::Serialize;
 
 pub use beside::DATAGRAMS;
+pub(crate) use extent::OTHER_PATHS;
 pub(crate) use parts::{Ack, RecoveryEvents, Validation};
 pub use parts::{EventLog, OwnServer, PacketLog, Recovery, RecoverySample};
 pub use writer::{Container, Stack, Vantage};

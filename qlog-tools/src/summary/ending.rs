@@ -209,6 +209,11 @@ fn close_text(close: &Close) -> String {
         How::HandshakeTimeout => {
             format!("The handshake took too long, which ended the connection at {at}{in_brackets}")
         }
+        How::VersionMismatch => {
+            format!(
+                "The ends had no version of QUIC in common, which ended the connection at {at}{in_brackets}"
+            )
+        }
         How::StatelessReset => {
             let by = by.map_or_else(String::new, |it| format!(" by {it}"));
             format!("A stateless reset{by} ended the connection at {at}{in_brackets}")

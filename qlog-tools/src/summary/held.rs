@@ -26,6 +26,11 @@ const WINDOW_UNKNOWN: &str = "the log has no congestion window, and a sender wit
 const LIMITS_UNKNOWN: &str = "the log has no limits of flow control, and a sender that has reached one pauses like one that has nothing to send";
 const CREDIT_UNKNOWN: &str = "the log begins after its connection, so it does not show how much of the flow control's limit was used, and a sender that \
      has reached it pauses like one that has nothing to send";
+/// Why the cause is not named if paths are used together.
+const SEVERAL_PATHS: &str = "the connection has several paths at the same time, and the log does not tell apart which window is of which";
+/// Why it is not if only datagrams were sent.
+const DATAGRAMS_UNKNOWN: &str =
+    "the sender sent only datagrams, and the log does not show when its application gave them";
 /// Why a sender was not held back.
 pub(super) const NO_WORK: &str = "the log has no request, response or upload";
 /// Why the sender of an upload has none.
@@ -122,6 +127,9 @@ impl Held {
         if !has_work(sender) {
             return Err(NO_WORK);
         }
+        if sender.has_several_paths() {
+            return Err(SEVERAL_PATHS);
+        }
         let spans = within(&with_repairs(&restraints.spans, sender), &working(sender));
         let totals_ms = Restraint::ALL.map(|by| (by, total_ms(&spans, by)));
         let working_ms: f64 = totals_ms.iter().map(|it| it.1).sum();
@@ -141,6 +149,9 @@ impl Held {
         let thinks = cause == Cause::ThinkTime && 2.0 * thinking_ms >= working_ms;
         if restraints.assumed.contains(&NO_WINDOW) && needs_window(cause) && !thinks {
             return Err(WINDOW_UNKNOWN);
+        }
+        if has_only_datagrams(sender) && needs_window(cause) {
+            return Err(DATAGRAMS_UNKNOWN);
         }
         if cause == Cause::Application && restraints.assumed.contains(&NOT_WRITTEN) {
             no_credit(sender, &restraints).map_or(Ok(()), Err)?;
@@ -224,10 +235,16 @@ fn cause(by: Restraint, recovered: &Recovered, queue: Queue) -> Cause {
     }
 }
 
-/// Whether there was something to send but the handshake and control streams. A log without STREAM frames does not show that.
+/// Whether there was something to send but the handshake and control streams. A log without frames does not show that.
 fn has_work(sender: &Trace) -> bool {
     let has_own = || sender.streams.iter().any(|it| sender.is_own_data(it.stream));
-    !sender.timeline.transfers.is_empty() || sender.counts.stream_frames == 0 || has_own()
+    let has_frames = sender.counts.packet_frames + sender.counts.stream_frames > 0;
+    let has_datagrams = !sender.datagrams[1].is_empty();
+    !sender.timeline.transfers.is_empty() || !has_frames || has_datagrams || has_own()
+}
+
+fn has_only_datagrams(sender: &Trace) -> bool {
+    sender.counts.stream_frames == 0 && !sender.datagrams[1].is_empty()
 }
 
 /// When a sender had work: during its handshake, and from each complete request to the last frame of its response.

@@ -1,8 +1,9 @@
 //! Whether packets waited in a queue of the path, as long round trips suggest.
 
-use super::measures::Spread;
+use super::measures::{Spread, round_trips_of_path};
 use crate::clock_shift::delays_us;
 use crate::distribution::place;
+use crate::saturating_cast::to_u64;
 use crate::trace::Trace;
 
 /// Round trips that exceed the minimum by this factor show a queue.
@@ -28,13 +29,29 @@ pub(super) enum Queue {
     Unknown,
 }
 
+/// The round trips of the path on which packets waited, or otherwise of the one with the most, without delays of acknowledgements: after a
+/// migration, longer ones are the new path's.
+pub(super) fn round_trips_of_a_path(sender: &Trace) -> Option<Spread> {
+    let changes_us = sender.changed_path_us();
+    let mut paths = vec![Vec::new(); changes_us.len() + 1];
+    for (time_us, ms) in round_trips_of_path(sender) {
+        let sent_us = time_us.saturating_sub(to_u64(ms * 1000.0));
+        paths[changes_us.partition_point(|it| *it <= sent_us)].push((time_us, ms));
+    }
+    paths.sort_by_key(Vec::len);
+    let spreads: Vec<Spread> = paths.into_iter().filter_map(Spread::of).collect();
+    spreads.iter().rfind(|it| is_long(it)).or(spreads.last()).copied()
+}
+
+/// Whether most round trips are much longer than the least.
+fn is_long(it: &Spread) -> bool {
+    it.p95_ms >= QUEUED * it.least_ms && it.p95_ms >= it.least_ms + QUEUED_MS
+}
+
 impl Queue {
     /// `path` are the sender's round trips without the reported delays.
     pub(super) fn of(sender: &Trace, receiver: Option<&Trace>, path: Option<&Spread>) -> Self {
-        let is_long = |it: &&Spread| {
-            it.p95_ms >= QUEUED * it.least_ms && it.p95_ms >= it.least_ms + QUEUED_MS
-        };
-        let Some(path) = path.filter(is_long) else { return Self::None };
+        let Some(path) = path.filter(|it| is_long(it)) else { return Self::None };
         if reports_delays(sender) {
             return Self::ByRoundTrips;
         }

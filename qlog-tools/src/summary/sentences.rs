@@ -254,7 +254,23 @@ impl Teller<'_> {
                 counted(lost, "packet")
             ),
         };
-        let vain = match (recovered.spurious, recovered.in_vain_bytes) {
+        let vain = self.came_anyway(again);
+        let [first, probe] =
+            [StepKind::Lost, StepKind::MtuProbeLost].map(|it| self.recovery.of_kind(it).next());
+        let first = first.or(probe);
+        let at = first.map_or_else(String::new, |step| {
+            format!(", first at {}{}", self.at(ms(step.time_us)), packet_text(step))
+        });
+        let kinds = kinds_of_lost(lost, recovered);
+        let more = self.congestion_response();
+        let text = format!("{declared}{kinds}{at}; {vain}{more}{}.", self.never_came());
+        Some(Sentence { about, text, moment: first.map(|it| self.moment_of(it)) })
+    }
+
+    /// How many of the packets declared lost had arrived.
+    fn came_anyway(&self, again: u64) -> String {
+        let recovered = &self.summary.recovery;
+        match (recovered.spurious, recovered.in_vain_bytes) {
             (Some(0), _) if recovered.never_came.is_some() => "none of them had arrived".to_owned(),
             (Some(0), _) if self.sender.lacks_end() => {
                 "none of them was acknowledged by the end of the log".to_owned()
@@ -267,17 +283,7 @@ impl Teller<'_> {
                 )
             }
             (None, None) => "which of them had arrived is not logged".to_owned(),
-        };
-        let [first, probe] =
-            [StepKind::Lost, StepKind::MtuProbeLost].map(|it| self.recovery.of_kind(it).next());
-        let first = first.or(probe);
-        let at = first.map_or_else(String::new, |step| {
-            format!(", first at {}{}", self.at(ms(step.time_us)), packet_text(step))
-        });
-        let kinds = kinds_of_lost(lost, recovered);
-        let more = self.congestion_response();
-        let text = format!("{declared}{kinds}{at}; {vain}{more}{}.", self.never_came());
-        Some(Sentence { about, text, moment: first.map(|it| self.moment_of(it)) })
+        }
     }
 
     fn losses_of_other_end(&self) -> Option<Sentence> {
@@ -406,6 +412,13 @@ impl Teller<'_> {
         format!("; the client's {often}{}{when}", inferred(basis))
     }
 
+    /// That round trips are of several paths, one after another.
+    fn changed_path(&self) -> String {
+        let changed_us = self.sender.changed_path_us();
+        let at = changed_us.first().map(|it| format!("; the path changed at {}", self.at(ms(*it))));
+        at.unwrap_or_default()
+    }
+
     fn round_trips(&self) -> Option<Sentence> {
         let round_trips = self.summary.round_trips.as_ref()?;
         let time_ms = round_trips.longest_at_ms;
@@ -427,10 +440,11 @@ impl Teller<'_> {
             },
         );
         let text = format!(
-            "{}; the longest took {} at {}; {delay}.",
+            "{}; the longest took {} at {}{}; {delay}.",
             queue_text(round_trips),
             ms_text(round_trips.longest_ms),
-            if is_senders { self.at(time_ms) } else { ms_text(time_ms) }
+            if is_senders { self.at(time_ms) } else { ms_text(time_ms) },
+            self.changed_path()
         );
         let moment = self.moment(time_ms);
         let moment = Some(SentenceMoment { is_server: is_senders && moment.is_server, ..moment });

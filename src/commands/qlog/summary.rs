@@ -49,9 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The differences between two runs of a page. Connections of one file are not such runs, nor are logs of one connection.
 fn compared(runs: [&Ends<'_>; 2], summaries: [&Summary; 2]) -> Vec<String> {
-    let logs = logs_of_one_side(runs).filter(|[first, other]| {
-        first.file != other.file && why_apart(runs[0], runs[1]).is_none()
-    });
+    let logs = logs_of_one_side(runs)
+        .filter(|[first, other]| first.file != other.file && why_apart(runs[0], runs[1]).is_none());
     let Some(logs) = logs else { return Vec::new() };
     if runs[0].server.is_some() == runs[1].server.is_some() {
         return moved(logs, summaries);

@@ -53,6 +53,9 @@ impl Teller<'_> {
             _ if self.log.counts.tcp_pieces > 0 => {
                 format!("{unknown} not known: TCP hands them over in order.")
             }
+            _ if self.log.counts.packet_frames > 0 => {
+                "No byte waited behind a hole: no packet carried a STREAM frame.".to_owned()
+            }
             _ => format!("{unknown} not known: STREAM frames are not logged."),
         }
     }

@@ -160,3 +160,16 @@ fn with_both_logs_the_close_is_on_the_clients_clock() {
     let shift_ms = crate::clock_shift::shift_us(&logs[0], &logs[1]) as f64 / 1000.0;
     assert_eq!((told.by, told.time_ms), (Some(Vantage::Server), 140.0 + shift_ms));
 }
+
+#[test]
+fn no_version_in_common_is_said() {
+    let mut log = Log::of("client");
+    let initial = r#"{"header":{"packet_type":"initial","packet_number":0},"raw":{"length":1200},"frames":[{"frame_type":"crypto","offset":0,"length":300}]}"#;
+    log.event(0.0, "transport:packet_sent", initial);
+    log.event(20.0, "quic:connection_closed", r#"{"owner":"local","trigger":"version_mismatch"}"#);
+    let expected =
+        "The ends had no version of QUIC in common, which ended the connection at 20.0 ms.";
+    assert_eq!(ending(&log).as_deref(), Some(expected));
+    let waits = log.told().sentences.into_iter().find(|it| it.about == "longest_wait").unwrap();
+    assert_eq!(waits.text, "No byte waited behind a hole: no packet carried a STREAM frame.");
+}

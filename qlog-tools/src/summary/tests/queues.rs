@@ -98,3 +98,62 @@ fn bytes_behind_a_hole_at_the_end_of_a_log_still_wait() {
     let filled = text(&log).unwrap().text;
     assert!(filled.ends_with("arrived at 21.0 ms and waited for earlier ones."), "{filled}");
 }
+
+#[test]
+fn a_longer_path_after_a_migration_is_no_queue() {
+    let log = |is_migration: bool| {
+        let mut log = Log::server();
+        let mut at_ms = 0.0;
+        for round in 0..12_u32 {
+            let first = log.next;
+            (first..first + 2).for_each(|it| log.packet(at_ms, it * 1200));
+            let full = r#"{"congestion_window":2480,"bytes_in_flight":2480}"#;
+            log.event(at_ms, "recovery:metrics_updated", full);
+            let rtt_ms = if round < 5 { 20.0 } else { 80.0 };
+            at_ms += rtt_ms;
+            if round == 4 && is_migration {
+                let challenge = r#"{"frame_type":"path_challenge"}"#;
+                log.carries(at_ms - 1.0, "packet_sent", 700, challenge);
+                log.came(at_ms, r#"{"frame_type":"path_response"}"#);
+            }
+            log.ack(at_ms, first, first + 1);
+            log.metrics(at_ms, 2480, 0, rtt_ms + f64::from(round) / 1000.0);
+        }
+        log
+    };
+    assert_cause(&log(true), Cause::CongestionWindow, "it had 2480 bytes all the time");
+    assert_cause(&log(false), Cause::Queue, "at the 95th percentile instead of 20.0 ms");
+    let sentences = log(true).told().sentences;
+    let trips = sentences.into_iter().find(|it| it.about == "round_trips").expect("measured");
+    assert!(trips.text.contains("; the path changed at 100.0 ms; "), "{}", trips.text);
+}
+
+#[test]
+fn datagrams_alone_do_not_show_what_the_application_had() {
+    let mut log = Log::of("server");
+    log.begin(1 << 30, 1 << 30);
+    log.text = log.text.replace("http:frame_parsed", "x:y");
+    log.metrics(0.0, 99_000, 0, 20.0);
+    let datagram = r#"{"frame_type":"datagram","length":1000}"#;
+    (0..20_u32).for_each(|it| log.carries(f64::from(it) * 5.0, "packet_sent", it.into(), datagram));
+    let summary = log.told();
+    let expected = "What held the sender back is not known: the sender sent only datagrams, and the log does not show when its application gave \
+                    them.";
+    assert_eq!(summary.sentences[0].text, expected);
+    let idle = Log { text: log.text.replace(datagram, r#"{"frame_type":"ping"}"#), next: 0 }.told();
+    let expected = "The sender had nothing to send: the log has no request, response or upload.";
+    assert_eq!(idle.sentences[0].text, expected);
+}
+
+#[test]
+fn windows_of_several_paths_are_not_taken_for_one() {
+    let mut log = Log::server();
+    rounds(&mut log, 8, |_| 50.0, |_, _, _| {});
+    let other = r#"{"header":{"packet_type":"1RTT","packet_number":0,"path_id":1},"frames":[{"frame_type":"ping"}]}"#;
+    log.event(401.0, "transport:packet_sent", other);
+    let first = log.told().sentences.remove(0).text;
+    assert!(
+        first.contains("not known: the connection has several paths at the same time"),
+        "{first}"
+    );
+}
