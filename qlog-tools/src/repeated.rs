@@ -51,7 +51,9 @@ pub(crate) fn common(one: &Trace, other: &Trace) -> Option<Common> {
     }
     // The same file again; without numbers of packets, nothing else shows that.
     if !one.file.is_empty() && (&one.file, one.number) == (&other.file, other.number) {
-        let is_same = one.counts == other.counts && one.arrivals == other.arrivals;
+        let is_same = one.counts == other.counts
+            && one.arrivals == other.arrivals
+            && one.timeline.transfers == other.timeline.transfers;
         return is_same.then_some(Common::All);
     }
     let [one, other] = [one, other].map(Packets::of);
