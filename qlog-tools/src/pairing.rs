@@ -139,8 +139,7 @@ const CAPTURES: &str = "--vantage names the side of all captures, so both count 
      itself, with its side";
 const OVERLAP: &str = "they are parts of one log that overlap, and what is in both counts in each: in one file, one behind the other, it counts once";
 
-/// What is not joined with its like, in sentences: logs that repeat another, and those with the same connection ID that are not read as one
-/// connection's.
+/// Sentences about logs that repeat another, and about logs with the same connection ID that are not read as one connection's.
 pub fn apart(traces: &[Trace]) -> Vec<String> {
     let repeated = repeated(traces);
     let mut sentences: Vec<String> = Vec::new();

@@ -17,7 +17,7 @@ pub(crate) enum Common {
     Some,
 }
 
-/// What a log says of its packets.
+/// The packets of a log.
 struct Packets {
     /// Time and size of each.
     of: BTreeMap<(bool, Space, u64), (i64, u32)>,

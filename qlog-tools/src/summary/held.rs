@@ -62,7 +62,7 @@ pub struct Held {
     pub constant_window_bytes: Option<u64>,
     /// Its lasting changes.
     pub phases: Vec<Phase>,
-    /// What long round trips say of the path.
+    /// The reason for long round trips.
     #[serde(skip)]
     pub(super) queue: Queue,
 }

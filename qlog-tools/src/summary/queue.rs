@@ -68,7 +68,7 @@ impl Queue {
         matches!(self, Self::ByRoundTrips | Self::ByArrivals)
     }
 
-    /// What it means for a congestion window, with these round trips.
+    /// Its meaning for a congestion window, behind these round trips.
     pub(super) fn in_words(self, round_trips: &str) -> Option<String> {
         let what = match self {
             Self::None => return None,

@@ -412,7 +412,7 @@ impl Teller<'_> {
         format!("; the client's {often}{}{when}", inferred(basis))
     }
 
-    /// That round trips are of several paths, one after another.
+    /// Says when the path changed, so that round trips differ.
     fn changed_path(&self) -> String {
         let changed_us = self.sender.changed_path_us();
         let at = changed_us.first().map(|it| format!("; the path changed at {}", self.at(ms(*it))));

@@ -5,8 +5,7 @@ use crate::number_ranges::NumberRanges;
 use crate::packet::{Packet, PacketEvent, Space};
 
 /// The repair of a log that begins in the middle of its connection.
-const BEGINS_LATE: &str =
-    "the log begins after its connection did: what came before is in no figure";
+const BEGINS_LATE: &str = "the log begins after its connection did: no figure has anything earlier";
 
 /// The repair of a packet whose number only its path gives a meaning.
 pub(crate) const OTHER_PATHS: &str = "packets of paths that number their own (multipath) are counted and their data is read, but not their numbers, \

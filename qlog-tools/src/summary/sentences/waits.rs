@@ -60,7 +60,7 @@ impl Teller<'_> {
         }
     }
 
-    /// Says that holes were open when the log of a client ended. What a log lacks at its beginning is no hole.
+    /// Says that holes were open when the log of a client ended. Bytes before the beginning of a log are not a hole.
     fn still_waiting(&self) -> Option<String> {
         let Summary { is_upload, .. } = self.summary;
         let streams = self.log.streams.iter();

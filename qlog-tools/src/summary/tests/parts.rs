@@ -43,7 +43,7 @@ fn a_window_that_no_loss_cut_in_a_part_of_a_log_may_have_been_cut_before() {
     assert_cause(&log, Cause::CongestionWindow, detail);
 }
 
-/// What a client's log lacks before its beginning or after its end was not lost.
+/// Packets before the beginning of a client's log, or after its end, were not lost.
 #[test]
 fn packets_beyond_a_clients_log_are_not_lost_ones() {
     let ping = r#"{"frame_type":"ping"}"#;
