@@ -220,7 +220,7 @@ fn cause(by: Restraint, recovered: &Recovered, queue: Queue) -> Cause {
         Restraint::Application => Cause::Application,
         Restraint::CongestionWindow if recovered.is_reordering() => Cause::Reordering,
         Restraint::CongestionWindow if queue.is_long() => Cause::Queue,
-        Restraint::CongestionWindow if queue == Queue::Unknown => Cause::CongestionWindow,
+        Restraint::CongestionWindow if queue.is_unknown() => Cause::CongestionWindow,
         Restraint::CongestionWindow if recovered.loss_share() >= LOSS && recovered.cuts() > 0 => {
             Cause::Loss
         }

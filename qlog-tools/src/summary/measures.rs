@@ -273,14 +273,26 @@ impl Spread {
     }
 }
 
+/// Which delays of acknowledgements to believe, after the handshake.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Delays {
+    /// Up to the announced maximum (RFC 9002, section 5.3).
+    Announced,
+    /// All that ACK frames report.
+    Reported,
+}
+
 /// The round trips without the time for which the peer held acknowledgements back, so that only queues make them longer than the least
 /// (RFC 9002, section 5.3).
-pub(super) fn round_trips_of_path(trace: &Trace) -> Vec<(u64, f64)> {
+pub(super) fn round_trips_of_path(trace: &Trace, delays: Delays) -> Vec<(u64, f64)> {
     let all = round_trips(trace);
     let least_ms = all.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
     let events = &trace.recovery_events;
     let acks: Vec<&Ack> = events.acks.iter().filter(|it| it.is_newest).collect();
-    let most_ms = events.max_ack_delay_ms.unwrap_or(MAX_ACK_DELAY_MS);
+    let most_ms = match delays {
+        Delays::Announced => events.max_ack_delay_ms.unwrap_or(MAX_ACK_DELAY_MS),
+        Delays::Reported => f64::INFINITY,
+    };
     let delay_ms = |time_us: u64| {
         let place = acks.partition_point(|it| it.time_us < time_us);
         let nearest = acks[place.saturating_sub(1)..].iter().take(2);

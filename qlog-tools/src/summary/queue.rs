@@ -1,6 +1,6 @@
 //! Whether packets waited in a queue of the path, as long round trips suggest.
 
-use super::measures::{Spread, round_trips_of_path};
+use super::measures::{Delays, Spread, round_trips_of_path};
 use crate::clock_shift::delays_us;
 use crate::distribution::place;
 use crate::saturating_cast::to_u64;
@@ -27,14 +27,20 @@ pub(super) enum Queue {
     LateAcknowledgements,
     /// Either: no ACK frame reports its delay, and there is no receiver's log.
     Unknown,
+    /// Either, because ACK frames report longer delays than their sender had announced.
+    BeyondAnnounced,
 }
 
 /// The round trips of the path on which packets waited, or otherwise of the one with the most, without delays of acknowledgements: after a
 /// migration, longer ones are the new path's.
 pub(super) fn round_trips_of_a_path(sender: &Trace) -> Option<Spread> {
+    of_a_path(sender, Delays::Announced)
+}
+
+fn of_a_path(sender: &Trace, delays: Delays) -> Option<Spread> {
     let changes_us = sender.changed_path_us();
     let mut paths = vec![Vec::new(); changes_us.len() + 1];
-    for (time_us, ms) in round_trips_of_path(sender) {
+    for (time_us, ms) in round_trips_of_path(sender, delays) {
         let sent_us = time_us.saturating_sub(to_u64(ms * 1000.0));
         paths[changes_us.partition_point(|it| *it <= sent_us)].push((time_us, ms));
     }
@@ -52,15 +58,25 @@ impl Queue {
     /// `path` are the sender's round trips without the reported delays.
     pub(super) fn of(sender: &Trace, receiver: Option<&Trace>, path: Option<&Spread>) -> Self {
         let Some(path) = path.filter(|it| is_long(it)) else { return Self::None };
-        if reports_delays(sender) {
-            return Self::ByRoundTrips;
-        }
         let mut ways_us = receiver.map_or_else(Vec::new, |it| delays_us(sender, it));
         ways_us.sort_unstable();
-        let Some(least_us) = ways_us.first() else { return Self::Unknown };
-        let waited_us = ways_us[place(ways_us.len(), 95)].saturating_sub(*least_us);
-        let is_way = waited_us as f64 / 1000.0 >= EXPLAINED * (path.p95_ms - path.least_ms);
-        if is_way { Self::ByArrivals } else { Self::LateAcknowledgements }
+        let waited = ways_us.first().map(|least_us| {
+            let waited_us = ways_us[place(ways_us.len(), 95)].saturating_sub(*least_us);
+            waited_us as f64 / 1000.0 >= EXPLAINED * (path.p95_ms - path.least_ms)
+        });
+        let by_all = || of_a_path(sender, Delays::Reported).is_some_and(|it| is_long(&it));
+        match (waited, reports_delays(sender)) {
+            (Some(false), _) => Self::LateAcknowledgements,
+            (Some(true), false) => Self::ByArrivals,
+            (None, false) => Self::Unknown,
+            (None, true) if !by_all() => Self::BeyondAnnounced,
+            (_, true) => Self::ByRoundTrips,
+        }
+    }
+
+    /// Whether it is not known.
+    pub(super) fn is_unknown(self) -> bool {
+        matches!(self, Self::Unknown | Self::BeyondAnnounced)
     }
 
     /// Whether packets waited on the path.
@@ -76,6 +92,9 @@ impl Queue {
             Self::ByArrivals => ", and packets waited on their way, as their arrivals show",
             Self::LateAcknowledgements => {
                 ", because acknowledgements came late: arrivals show that packets did not"
+            }
+            Self::BeyondAnnounced => {
+                ", and whether packets waited in a queue, or acknowledgements at the receiver, is not known: ACK frames report longer delays than it announced"
             }
             Self::Unknown => {
                 ", and whether packets waited in a queue, or acknowledgements at the receiver, is not known: no ACK frame reports its delay"

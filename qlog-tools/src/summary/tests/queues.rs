@@ -50,6 +50,36 @@ fn arrivals_tell_a_slow_receiver_from_a_queue() {
     assert_eq!(cause, Cause::CongestionWindow);
     let why = "because acknowledgements came late: arrivals show that packets did not;";
     assert!(text.contains(why), "{text}");
+    // Whatever was reported.
+    let mut log = Log::server();
+    rounds(&mut log, 10, |round| 20.0 + 20.0 * f64::from(round), |_, _, _| {});
+    let (client, server) = (client(|_| 10.0).trace(), log.trace());
+    let summary = Summary::of(&Ends { log: &client, server: Some(&server) }, None);
+    assert_eq!(summary.held.map(|it| it.cause), Some(Cause::CongestionWindow));
+}
+
+#[test]
+fn a_receiver_that_reports_longer_delays_than_it_announced_may_be_the_cause() {
+    let log = |delay_ms: u32| {
+        let mut log = Log::server();
+        let mut at_ms = 0.0;
+        for round in 0..12_u32 {
+            let (first, held_ms) = (log.next, if round % 2 == 1 { delay_ms } else { 0 });
+            (first..first + 2).for_each(|it| log.packet(at_ms, it * 1200));
+            let full = r#"{"congestion_window":2480,"bytes_in_flight":2480}"#;
+            log.event(at_ms, "recovery:metrics_updated", full);
+            let rtt_ms = if round % 2 == 1 { 80.0 } else { 20.0 };
+            at_ms += rtt_ms;
+            let ranges = format!(r#""acked_ranges":[[{first},{}]]"#, first + 1);
+            log.came(at_ms, &format!(r#"{{"frame_type":"ack","ack_delay":{held_ms},{ranges}}}"#));
+            log.metrics(at_ms, 2480, 0, rtt_ms + f64::from(round) / 1000.0);
+        }
+        log.event(0.0, "transport:connection_state_updated", r#"{"new":"handshake_confirmed"}"#);
+        log
+    };
+    let why = "is not known: ACK frames report longer delays than it announced";
+    assert_cause(&log(60), Cause::CongestionWindow, why);
+    assert_cause(&log(20), Cause::Queue, ", without delays of acknowledgements;");
 }
 
 /// A response in pieces, and an open congestion window.
