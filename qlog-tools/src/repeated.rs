@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::packet::{PacketEvent, Space};
-use crate::trace::Trace;
+use crate::trace::{Trace, Vantage};
 
 /// Times in two copies differ by no more, apart from their clocks: they were rounded.
 const ROUNDED_US: i64 = 2;
@@ -56,6 +56,7 @@ pub(crate) fn common(one: &Trace, other: &Trace) -> Option<Common> {
             && one.timeline.transfers == other.timeline.transfers;
         return is_same.then_some(Common::All);
     }
+    let sends = one.vantage == Vantage::Server;
     let [one, other] = [one, other].map(Packets::of);
     let in_both: Vec<_> =
         other.of.iter().filter_map(|(key, it)| Some((key, *it, *one.of.get(key)?))).collect();
@@ -63,7 +64,8 @@ pub(crate) fn common(one: &Trace, other: &Trace) -> Option<Common> {
     let (least_us, most_us) = (shifts_us.clone().min()?, shifts_us.max()?);
     let agrees = most_us.saturating_sub(least_us) <= ROUNDED_US
         && in_both.iter().all(|(_, it, first)| it.1 == first.1);
-    let numbers: BTreeSet<u64> = in_both.iter().map(|(key, ..)| key.2).collect();
+    let of_data = in_both.iter().filter(|it| (it.0.0, it.0.1) == (sends, Space::Application));
+    let numbers: BTreeSet<u64> = of_data.map(|(key, ..)| key.2).collect();
     let is_common = |it: &&(u64, u64, u64, u64)| numbers.contains(&it.0);
     let frames = [&one, &other].map(|it| it.frames.iter().filter(is_common));
     let [first, second] = frames;
