@@ -139,6 +139,8 @@ const CAPTURES: &str = "--vantage names the side of all captures, so both count 
      itself, with its side";
 const OVERLAP: &str = "they are parts of one log that overlap, and what is in both counts in each: in one file, one behind the other, it counts once";
 
+const PART: &str = "one of them begins after the connection did, so they may be parts of one log, of which each is summarized by itself";
+
 /// Sentences about logs that repeat another, and about logs with the same connection ID that are not read as one connection's.
 pub fn apart(traces: &[Trace]) -> Vec<String> {
     let repeated = repeated(traces);
@@ -187,7 +189,8 @@ fn same_side(one: &Trace, other: &Trace) -> Option<&'static str> {
     let is_capture = [one, other].iter().any(|it| it.is_capture());
     match common(one, other) {
         Some(_) => Some(OVERLAP),
-        None => is_capture.then_some(CAPTURES),
+        None if is_capture => Some(CAPTURES),
+        None => [one, other].iter().any(|it| it.lacks_beginning()).then_some(PART),
     }
 }
 
@@ -394,6 +397,10 @@ mod tests {
             sentences[0].contains("not joined: they are parts of one log that overlap"),
             "{sentences:?}"
         );
+        let later = named("c", run(Vantage::Client, &[(11, 130, 1100), (12, 140, 1200)]));
+        let (count, sentences) = told(&[whole.clone(), later]);
+        assert_eq!((count, sentences.len()), (2, 1));
+        assert!(sentences[0].contains("one of them begins after the connection did"));
         // Runs of a simulation: the same packets with other contents, or at other times.
         let contents = named(
             "b",
