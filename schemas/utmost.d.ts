@@ -1276,7 +1276,7 @@ export type QlogSummary = {
   }>;
   /** What moved from the first of two connections to the second, in sentences. */
   moved?: Array<string>;
-  /** Why logs with the same connection ID are not joined, in sentences. */
+  /** Why logs with the same connection ID are not joined, and which logs repeat another and count once, in sentences. */
   not_joined?: Array<string>;
   provenance: Record<string, unknown>;
   /** Logs that gave no answer, if there are any. */
@@ -1319,7 +1319,7 @@ export type QlogSummaryConnection = {
       /** null: not logged. */
       by: "client" | "server" | null;
       error: QlogSummaryError;
-      how: "closed" | "idle_timeout" | "handshake_timeout" | "stateless_reset";
+      how: "closed" | "idle_timeout" | "handshake_timeout" | "version_mismatch" | "stateless_reset";
       reason: string | null;
       time_ms: number;
     } | null;
@@ -1438,6 +1438,7 @@ export type QlogSummaryConnection = {
     /** Losses that cut the congestion window. */
     window_cuts: number;
   };
+  /** Distinct bytes of responses, without control streams and others that nobody requested. */
   response_bytes: number;
   /** Null where none was measured. */
   round_trips: QlogSummarySpread;

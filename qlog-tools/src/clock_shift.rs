@@ -30,15 +30,16 @@ fn start_us(trace: &Trace) -> i64 {
 
 /// The minimum difference between a packet's sending and its arrival, each on its own clock.
 fn least_us(from: &Trace, to: &Trace) -> Option<i64> {
-    differences_us(from, to).into_iter().min()
+    delays_us(from, to).into_iter().min()
 }
 
 /// The maximum.
 pub(crate) fn slowest_us(from: &Trace, to: &Trace) -> Option<i64> {
-    differences_us(from, to).into_iter().max()
+    delays_us(from, to).into_iter().max()
 }
 
-fn differences_us(from: &Trace, to: &Trace) -> Vec<i64> {
+/// How long packets were on their way, between two clocks: only differences of these are real durations.
+pub(crate) fn delays_us(from: &Trace, to: &Trace) -> Vec<i64> {
     let mut sent = times(from, PacketEvent::Sent);
     sent.sort_unstable();
     sent.dedup_by_key(|it| it.0);

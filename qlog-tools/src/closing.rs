@@ -38,6 +38,8 @@ schedulers::named! {
         IdleTimeout = "idle_timeout",
         /// The handshake took too long.
         HandshakeTimeout = "handshake_timeout",
+        /// The ends had no version of QUIC in common (RFC 8999, section 6).
+        VersionMismatch = "version_mismatch",
         /// An end had lost its state (RFC 9000, section 10.3).
         StatelessReset = "stateless_reset",
     }
@@ -68,6 +70,7 @@ pub struct ErrorCode {
 impl ErrorCode {
     /// The code with this number; without one, with this name.
     pub(crate) fn new(is_application: Option<bool>, code: Option<u64>, text: Option<&str>) -> Self {
+        let code = code.or_else(|| text.and_then(tls_code));
         let named = code.zip(is_application).and_then(|(code, is_application)| {
             if is_application { application_name(code) } else { transport_name(code) }
         });
@@ -86,7 +89,7 @@ impl ErrorCode {
     }
 }
 
-/// The names of RFC 9000, section 20.1, from 0 on.
+/// The names of RFC 9000, section 20.1, and of RFC 9368, section 10.2, from 0 on.
 const TRANSPORT: [&str; 18] = [
     "NO_ERROR",
     "INTERNAL_ERROR",
@@ -133,6 +136,9 @@ const HTTP3: [&str; 17] = [
 const QPACK: [&str; 3] =
     ["QPACK_DECOMPRESSION_FAILED", "QPACK_ENCODER_STREAM_ERROR", "QPACK_DECODER_STREAM_ERROR"];
 
+/// The name of RFC 9297, section 5.2, at 0x33.
+const DATAGRAMS: [&str; 1] = ["H3_DATAGRAM_ERROR"];
+
 fn transport_name(code: u64) -> Option<String> {
     match code {
         0x100..=0x1ff => Some(format!("CRYPTO_ERROR, TLS alert {}", code - 0x100)),
@@ -140,11 +146,19 @@ fn transport_name(code: u64) -> Option<String> {
     }
 }
 
+/// The code of a TLS alert in the words of newer qlog schemas: `crypto_error_0x128`.
+fn tls_code(text: &str) -> Option<u64> {
+    let text = text.to_ascii_lowercase();
+    let code = u64::from_str_radix(text.strip_prefix("crypto_error_0x")?, 16).ok()?;
+    Some(code).filter(|it| (0x100..=0x1ff).contains(it))
+}
+
 fn application_name(code: u64) -> Option<String> {
     let from = |first: u64, names: &'static [&'static str]| {
         names.get(usize::try_from(code.checked_sub(first)?).ok()?)
     };
-    from(0x200, &QPACK).or_else(|| from(0x100, &HTTP3)).map(|it| (*it).to_owned())
+    let names = [(0x33, &DATAGRAMS[..]), (0x100, &HTTP3), (0x200, &QPACK)];
+    names.into_iter().find_map(|it| from(it.0, it.1)).map(|it| (*it).to_owned())
 }
 
 #[cfg(test)]
@@ -161,6 +175,12 @@ mod tests {
         assert_eq!(
             [name(None, 0x101), name(Some(true), 7), name(Some(false), 99)],
             [None, None, None]
+        );
+        assert_eq!(name(Some(true), 0x33).as_deref(), Some("H3_DATAGRAM_ERROR"));
+        let alert = ErrorCode::new(Some(false), None, Some("crypto_error_0x12A"));
+        assert_eq!(
+            (alert.code, alert.name.as_deref()),
+            (Some(0x12a), Some("CRYPTO_ERROR, TLS alert 42"))
         );
         let of_log = ErrorCode::new(Some(true), None, Some("h3_internal_error"));
         assert_eq!(of_log.name.as_deref(), Some("H3_INTERNAL_ERROR"));

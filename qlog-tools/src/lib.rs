@@ -35,6 +35,7 @@ pub mod pairing;
 mod progress;
 pub mod pushed;
 pub mod reader;
+mod repeated;
 pub mod replay;
 pub mod restraints;
 pub mod saturating_cast;

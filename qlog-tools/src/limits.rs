@@ -6,6 +6,8 @@ pub(crate) const RECORD_BYTES: usize = 4 << 20;
 pub(crate) const HEADER_BYTES: usize = 1 << 20;
 /// Items stored for a file: frames (32 bytes each), packets, samples, calls, holes.
 pub(crate) const KEPT: usize = 32 << 20;
+/// Events of a log in disorder that are remembered to recognize repeated ones, about 16 bytes each.
+pub(crate) const REMEMBERED_EVENTS: usize = 1 << 20;
 /// Streams stored for a file: 2,000,000 requests, each of which counts for its frames, its request and its messages, and
 /// takes about 1300 bytes in all, including derived data.
 pub(crate) const STREAMS: usize = 3 * 2_000_100;

@@ -194,6 +194,8 @@ struct Walk<'a> {
     /// When the last of them was sent.
     elicited_us: BTreeMap<Space, u64>,
     came_us: Option<u64>,
+    /// When the probe timer last expired.
+    expired_us: Option<u64>,
     /// The highest acknowledged number of a space.
     acknowledged: BTreeMap<Space, u64>,
     /// Packets that the log has as acknowledged and not yet as sent, because times of arrivals are less exact.
@@ -300,7 +302,10 @@ impl<'a> Walk<'a> {
         // Some stacks declare all packets lost when their timer expires, and then send (aioquic).
         let gave_up = self.given_up_us.take();
         let follows = gave_up.is_some_and(|it| time_us < it.saturating_add(ANSWER_US));
-        if !is_answer && (is_due || follows) {
+        // One timer is of all spaces, and sends probes in each (RFC 9002, section 6.2.4).
+        let is_same = |it: u64| time_us < it.saturating_add(ANSWER_US);
+        if !is_answer && (is_due || follows) && !self.expired_us.is_some_and(is_same) {
+            self.expired_us = Some(time_us);
             let expired = step(time_us, StepKind::ProbeTimeout);
             self.steps.push(RecoveryStep { packet: number, space: Some(space), ..expired });
         }

@@ -6,7 +6,7 @@ use crate::distribution::Distribution;
 use crate::filled::{Filled, FrameSum};
 use crate::loss_recovery::Basis;
 use crate::packet::{Packet, PacketEvent};
-use crate::trace::{StreamRole, Trace};
+use crate::trace::Trace;
 
 /// Both directions of a log, and HTTP/3 in the responses.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -109,8 +109,7 @@ fn http_overhead_share(trace: &Trace) -> Option<f64> {
             bodies += body.min(stream.bytes);
         }
     }
-    let is_of_http = |role| matches!(role, StreamRole::Control | StreamRole::Qpack);
-    let beside = trace.streams.iter().filter(|it| is_of_http(it.role)).map(|it| it.bytes);
+    let beside = trace.streams.iter().filter(|it| it.role.is_of_http()).map(|it| it.bytes);
     let with_others = beside.fold(all, u64::saturating_add);
     (bodies > 0).then(|| 1.0 - bodies as f64 / with_others as f64)
 }

@@ -1,6 +1,7 @@
 //! Matches the logs of the same connection: its client's and its server's.
 
 use crate::clock_shift::least_delays_us;
+use crate::repeated::{Common, common};
 use crate::short_texts::shown;
 use crate::trace::{Trace, Vantage};
 use crate::views::no_waits;
@@ -94,51 +95,103 @@ fn folder(trace: &Trace) -> Option<&Path> {
     Path::new(&trace.file).parent()
 }
 
-/// Each connection once.
+/// Each connection once, without logs that repeat an earlier one.
 pub fn pairs(traces: &[Trace]) -> Vec<Ends<'_>> {
     let server_of = |log: &Trace| match log.vantage {
         Vantage::Client => other_end(traces, log, Vantage::Server),
         _ => None,
     };
-    let all: Vec<Ends<'_>> =
-        traces.iter().map(|log| Ends { log, server: server_of(log) }).collect();
+    let repeated: BTreeSet<*const Trace> =
+        repeated(traces).into_iter().map(|it| std::ptr::from_ref(it.1)).collect();
+    let is_new = |log: &&Trace| !repeated.contains(&std::ptr::from_ref(*log));
+    let logs = traces.iter().filter(is_new);
+    let all: Vec<Ends<'_>> = logs.map(|log| Ends { log, server: server_of(log) }).collect();
     let paired: BTreeSet<*const Trace> =
         all.iter().filter_map(|it| it.server).map(std::ptr::from_ref).collect();
     // A server's log with a matching client's is listed with it.
     all.into_iter().filter(|it| !paired.contains(&std::ptr::from_ref(it.log))).collect()
 }
 
-/// `--vantage` names one side for all logs.
-const NEITHER_SIDE: &str =
-    "neither shows which side wrote it: read each by itself, with its side by --vantage";
+/// The logs that tell nothing new, each behind the one that it repeats.
+fn repeated(traces: &[Trace]) -> Vec<(&Trace, &Trace)> {
+    let mut found: Vec<(&Trace, &Trace)> = Vec::new();
+    for (place, one) in traces.iter().enumerate() {
+        for (other_place, other) in traces.iter().enumerate().filter(|it| it.0 != place) {
+            let is_known = |log| found.iter().any(|it| std::ptr::eq(it.1, log));
+            let is_same_file = !one.file.is_empty() && one.file == other.file;
+            let is_like = is_same_file || have_same_name(one, other);
+            let is_left = !is_known(one) && !is_known(other) && is_like;
+            let is_all = || common(one, other) == Some(Common::All);
+            // Of two equal ones, the first stays.
+            let is_first = || place < other_place || common(other, one) != Some(Common::All);
+            if is_left && is_all() && is_first() {
+                found.push((one, other));
+            }
+        }
+    }
+    found
+}
 
-/// Why logs with the same connection ID are not joined: a sentence for each two such logs that have no other partner.
+/// `--vantage` names one side for all logs.
+const NEITHER_SIDE: &str = "neither shows which side wrote it, so each counts as a connection of its own: read each by itself, with its side by \
+     --vantage";
+const CAPTURES: &str = "--vantage names the side of all captures, so both count as made there, each of a connection of its own: read each by \
+     itself, with its side";
+const OVERLAP: &str = "they are parts of one log that overlap, and what is in both counts in each: in one file, one behind the other, it counts once";
+
+const PART: &str = "one of them begins after the connection did, so they may be parts of one log, of which each is summarized by itself";
+
+/// Sentences about logs that repeat another, and about logs with the same connection ID that are not read as one connection's.
 pub fn apart(traces: &[Trace]) -> Vec<String> {
+    let repeated = repeated(traces);
+    let mut sentences: Vec<String> = Vec::new();
+    for (one, other) in repeated {
+        let [one, other] = [one, other].map(Trace::label);
+        sentences.push(format!(
+            "{other} repeats {one}, with the same packets at the same times, and counts once."
+        ));
+    }
     let all = pairs(traces);
-    let alone = || all.iter().filter(|it| it.server.is_none()).map(|it| it.log);
-    let mut sentences = Vec::new();
-    for (place, one) in alone().enumerate() {
-        for other in alone().skip(place + 1).filter(|it| have_same_name(one, it)) {
-            let is_side = |it: &Trace| matches!(it.vantage, Vantage::Client | Vantage::Server);
-            let why = match [is_side(one), is_side(other)] {
-                [true, true] => contradiction(one, other),
-                [false, false] => Some(NEITHER_SIDE.to_owned()),
-                [has_side, _] => {
-                    let log = if has_side { other } else { one }.label();
-                    Some(format!("{log} does not show which side wrote it: name it with --vantage"))
-                }
-            };
-            let id = one.connection.as_ref().or(other.connection.as_ref());
-            let id = id.map_or_else(String::new, |it| format!(" {}", shown(it, 60)));
-            sentences.extend(why.map(|why| {
-                let [one, other] = [one, other].map(Trace::label);
-                format!(
-                    "{one} and {other} have the same connection ID{id}, and were not joined: {why}."
-                )
-            }));
+    for (place, one) in all.iter().enumerate() {
+        for other in &all[place + 1..] {
+            sentences.extend(why_apart(one, other));
         }
     }
     sentences
+}
+
+/// Why logs with the same connection ID are not joined; `None` also if they are of two runs.
+pub fn why_apart(one: &Ends<'_>, other: &Ends<'_>) -> Option<String> {
+    let is_alone = one.server.is_none() && other.server.is_none();
+    let (one, other) = (one.log, other.log);
+    if !have_same_name(one, other) {
+        return None;
+    }
+    let is_side = |it: &Trace| matches!(it.vantage, Vantage::Client | Vantage::Server);
+    let why = match [is_side(one), is_side(other)] {
+        [true, true] if one.vantage == other.vantage => same_side(one, other)?.to_owned(),
+        _ if !is_alone => return None,
+        [true, true] => contradiction(one, other)?,
+        [false, false] => NEITHER_SIDE.to_owned(),
+        [has_side, _] => {
+            let log = if has_side { other } else { one }.label();
+            format!("{log} does not show which side wrote it: name it with --vantage")
+        }
+    };
+    let id = one.connection.as_ref().or(other.connection.as_ref());
+    let id = id.map_or_else(String::new, |it| format!(" {}", shown(it, 60)));
+    let [one, other] = [one, other].map(Trace::label);
+    Some(format!("{one} and {other} have the same connection ID{id}, and were not joined: {why}."))
+}
+
+/// The same for two logs of one side.
+fn same_side(one: &Trace, other: &Trace) -> Option<&'static str> {
+    let is_capture = [one, other].iter().any(|it| it.is_capture());
+    match common(one, other) {
+        Some(_) => Some(OVERLAP),
+        None if is_capture => Some(CAPTURES),
+        None => [one, other].iter().any(|it| it.lacks_beginning()).then_some(PART),
+    }
 }
 
 /// The connections with known arrivals, each with its server's log if that has STREAM frames.
@@ -317,6 +370,69 @@ mod tests {
         assert!(sideless[0].ends_with("name it with --vantage."), "{sideless:?}");
         let error = client_of(&run(Vantage::Server, &slower), std::slice::from_ref(&client), &[]);
         assert!(error.as_ref().is_err_and(|it| it.contains("but other packets")), "{error:?}");
+    }
+
+    #[test]
+    fn a_log_that_repeats_another_counts_once_and_parts_that_overlap_are_said_to() {
+        let named = |file: &str, log: Trace| Trace { file: file.to_owned(), ..log };
+        let packets = [(1, 30, 0), (2, 40, 100), (4, 60, 300), (5, 75, 400)];
+        let whole = named("a", run(Vantage::Client, &packets));
+        let told = |logs: &[Trace]| (pairs(logs).len(), apart(logs));
+        // Another clock.
+        let copy = named("b", run(Vantage::Client, &packets.map(|it| (it.0, it.1 + 500, it.2))));
+        let repeats = "b repeats a, with the same packets at the same times, and counts once.";
+        assert_eq!(told(&[whole.clone(), copy]), (1, vec![repeats.to_owned()]));
+        let [first, last] = [
+            named("b", run(Vantage::Client, &packets[..3])),
+            named("c", run(Vantage::Client, &packets[1..])),
+        ];
+        assert_eq!(told(&[first.clone(), whole.clone()]).0, 1, "the longer one counts");
+        // Both have the first packet of the other direction, which has numbers of its own.
+        let other = *first.packets_of(PacketEvent::Sent).next().expect("one");
+        let all = last.packets().iter().copied().chain([other]);
+        let last = Trace { packets: Some(all.collect()), ..last };
+        let (count, sentences) = told(&[first, last]);
+        assert_eq!((count, sentences.len()), (2, 1));
+        assert!(
+            sentences[0].contains("not joined: they are parts of one log that overlap"),
+            "{sentences:?}"
+        );
+        let later = named("c", run(Vantage::Client, &[(11, 130, 1100), (12, 140, 1200)]));
+        let (count, sentences) = told(&[whole.clone(), later]);
+        assert_eq!((count, sentences.len()), (2, 1));
+        assert!(sentences[0].contains("one of them begins after the connection did"));
+        // Runs of a simulation: the same packets with other contents, or at other times.
+        let contents = named(
+            "b",
+            run(Vantage::Client, &[(1, 30, 0), (2, 40, 300), (4, 60, 100), (5, 75, 400)]),
+        );
+        let times = named(
+            "b",
+            run(Vantage::Client, &[(1, 30, 0), (2, 41, 100), (4, 60, 300), (5, 75, 400)]),
+        );
+        for other in [contents, times] {
+            assert_eq!(told(&[whole.clone(), other]), (2, Vec::new()));
+        }
+    }
+
+    #[test]
+    fn captures_of_one_connection_with_one_side_are_not_joined_and_are_no_two_runs() {
+        let capture = |file: &str, vantage, delay_ms: [u64; 2]| {
+            let mut log = run(vantage, &[(1, 30 + delay_ms[0], 0), (2, 40 + delay_ms[1], 100)]);
+            (log.file, log.header.format) = (file.to_owned(), Some("capture".to_owned()));
+            log
+        };
+        let told = |side| {
+            let logs = [capture("a", side, [0, 0]), capture("b", side, [5, 7])];
+            (pairs(&logs).len(), apart(&logs).concat())
+        };
+        let (count, sentence) = told(Vantage::Client);
+        let expected = "a and b have the same connection ID aa, and were not joined: --vantage names the side of all captures, so both count";
+        assert!(count == 2 && sentence.starts_with(expected), "{sentence}");
+        let (count, sentence) = told(Vantage::Network);
+        let expected =
+            "neither shows which side wrote it, so each counts as a connection of its own";
+        assert!(count == 2 && sentence.contains(expected), "{sentence}");
     }
 
     #[test]

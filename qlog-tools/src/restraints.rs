@@ -33,10 +33,10 @@ const NO_FRAMES: &str =
 pub(crate) const NO_WINDOW: &str = "no congestion window logged: it counts as never full";
 const NO_FLIGHT: &str =
     "no bytes in flight logged: they are what was sent and neither acknowledged nor declared lost";
-const NO_LIMITS: &str = "no limits of flow control logged (transport parameters, MAX_DATA, MAX_STREAM_DATA): they count as never reached";
+pub(crate) const NO_LIMITS: &str = "no limits of flow control logged (transport parameters, MAX_DATA, MAX_STREAM_DATA): they count as never reached";
 const NO_HANDSHAKE: &str =
     "the end of the handshake is not logged: it counts as over with the first request or response";
-const NOT_WRITTEN: &str = "when the application wrote its bytes is not logged: a pause in a response is pacing if \
+pub(crate) const NOT_WRITTEN: &str = "when the application wrote its bytes is not logged: a pause in a response is pacing if \
      it is short for the window and the round-trip time, and otherwise the application's";
 
 /// Which evidence of the sender's log to use.

@@ -8,13 +8,15 @@ mod held;
 mod measures;
 mod moved;
 mod path_rate;
+mod queue;
 mod sentences;
 mod words;
 
 use std::borrow::Cow;
 
 use held::{UPLOAD, working};
-use measures::{round_trips, round_trips_of_path};
+use measures::round_trips;
+use queue::{Queue, round_trips_of_a_path};
 use serde::Serialize;
 
 use crate::head_of_line::{Arrivals, HeadOfLine, LongestWait};
@@ -42,7 +44,7 @@ pub struct Summary {
     pub duration_ms: f64,
     /// Packets sent by the server, from its log; with only a client's log, the client's own.
     pub packets_sent: u64,
-    /// Distinct stream bytes in the direction of the responses.
+    /// Distinct bytes of responses, without control streams and others that nobody requested.
     pub response_bytes: u64,
     /// The restraint of the sender.
     pub held: Option<Held>,
@@ -127,9 +129,10 @@ impl Summary {
         // Holes of an upload are at the server.
         let receiver = if is_upload { beside.as_ref() } else { client };
         let recovered = Recovered::of(sender, client, &recovery);
-        let path = Spread::of(round_trips_of_path(sender));
+        let path = round_trips_of_a_path(sender);
         let is_hidden = log.vantage == Vantage::Server && log.mostly_uploads().is_some();
-        let held = Held::of(sender, &recovered, path.as_ref());
+        let queue = Queue::of(sender, client, path.as_ref());
+        let held = Held::of(sender, &recovered, queue);
         let held = if is_hidden { Err(UPLOAD) } else { held };
         let is_whole = client.is_some_and(|it| it.not_read().is_none());
         let waits = receiver.filter(|it| is_whole && (is_upload || no_waits(it).is_none()));
@@ -140,7 +143,7 @@ impl Summary {
             sentences: Vec::new(),
             duration_ms: end_us.saturating_sub(start_us) as f64 / 1000.0,
             packets_sent: sender.counts.packets_sent,
-            response_bytes: log.unique_stream_bytes(),
+            response_bytes: log.response_bytes(),
             not_held: held.as_ref().err().copied(),
             held: held.ok(),
             flow: Flow::of(if is_upload { sender } else { log }, sender).filter(|_| !is_hidden),

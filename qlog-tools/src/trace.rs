@@ -1,6 +1,7 @@
 //! One log's account of one connection.
 
 mod beside;
+mod extent;
 mod parts;
 mod units;
 mod writer;
@@ -21,6 +22,7 @@ use schedulers::Call;
 use serde::Serialize;
 
 pub use beside::DATAGRAMS;
+pub(crate) use extent::OTHER_PATHS;
 pub(crate) use parts::{Ack, RecoveryEvents, Validation};
 pub use parts::{EventLog, OwnServer, PacketLog, Recovery, RecoverySample};
 pub use writer::{Container, Stack, Vantage};
@@ -363,9 +365,9 @@ impl Trace {
 
     /// Distinct stream bytes of both directions, in words.
     pub fn stream_bytes_in_words(&self) -> String {
-        let (responses, requests) = (self.unique_stream_bytes(), self.request_bytes);
-        let all = responses.saturating_add(requests);
-        format!("{all} distinct stream bytes ({responses} of responses, {requests} of requests)")
+        let (down, up) = (self.unique_stream_bytes(), self.request_bytes);
+        let all = down.saturating_add(up);
+        format!("{all} distinct stream bytes ({down} from the server, {up} from the client)")
     }
 
     /// The memory used by its header's texts.

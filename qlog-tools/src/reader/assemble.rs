@@ -5,12 +5,11 @@ use std::cmp::Ordering;
 use super::collect::{Collector, Promise};
 use super::flow::{Flow, FlowStream};
 use super::http3::Message;
-use super::paths::OTHER_PATHS;
 use super::quic::Direction;
 use crate::limits;
 use crate::packet::Space;
 use crate::timeline::{Timeline, Transfer};
-use crate::trace::{StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
+use crate::trace::{OTHER_PATHS, StreamRole, StreamSummary, Trace, TransferDetails, Vantage};
 
 const IMPOSSIBLE_FRAMES: &str =
     "STREAM frames without stream ID, or beyond the largest offset that QUIC has, were left out";
@@ -72,6 +71,7 @@ impl Collector {
         if trace.connection.is_none() {
             trace.connection = self.connection;
         }
+        trace.note_extent();
         trace
     }
 

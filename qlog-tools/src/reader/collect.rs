@@ -18,6 +18,7 @@ use super::quic::{DataMoved, Direction, LoneStream, MilestoneEvent, Stream, stre
 use crate::assembly::StreamFrame;
 use crate::event_list::About;
 use crate::limits;
+use crate::number_ranges::NumberRanges;
 use crate::packet::{EVERY_PATH_BYTES, Space};
 use crate::timeline::RenderTimes;
 use crate::trace::{Detail, PrioritySignal, SchedulerCall, SignalKind, StreamRole, Trace, Vantage};
@@ -58,6 +59,8 @@ pub(super) struct Collector {
     pub(super) side: Option<Vantage>,
     /// The last packet of each direction, and the last lost one, to detect packets that were logged twice.
     pub(super) last_packets: [Option<(u64, Space, u64)>; 3],
+    /// The packets of a capture in each direction.
+    captured: BTreeMap<(usize, Space), NumberRanges>,
     paths: Paths,
     /// Packets of paths that number their own.
     pub(super) packets_of_others: u64,

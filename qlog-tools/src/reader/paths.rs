@@ -6,9 +6,6 @@ use std::collections::BTreeMap;
 use super::http3::kept;
 use super::quic::Direction;
 
-/// The repair of a packet whose number only its path gives a meaning.
-pub(super) const OTHER_PATHS: &str = "packets of paths that number their own (multipath) are counted and their data is read, but not their numbers, \
-    acknowledgements and losses: these are of the first path";
 /// The most paths that are distinguished; packets of further ones count as numbered by themselves.
 const PATHS: usize = 64;
 

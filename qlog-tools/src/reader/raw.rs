@@ -7,12 +7,12 @@ use std::io::Read;
 use serde_json::Value;
 
 use super::clock::Clock;
+use super::damaged::{breaks_off, without_trailing_commas};
 use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
 pub(crate) use super::names::EventKind;
 use super::names::kind;
-use super::reading::{breaks_off, without_trailing_commas};
 use super::{ENDS_EARLY, Given, ReadError, Sink, give};
 use crate::limits;
 use crate::trace::{self, Vantage};

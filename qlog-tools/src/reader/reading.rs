@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::IgnoredAny;
-
 use super::clock::Clock;
 use super::collect::Collector;
+use super::damaged::{breaks_off, without_trailing_commas};
 use super::event::Event;
 use super::header::Header;
 use super::http3::kept;
 use super::in_order::{InOrder, Waiting};
+use super::repetition::Repetition;
 use super::trace_reading::TraceReading;
 use super::{ReadOptions, Sink};
 use crate::limits;
@@ -55,6 +55,9 @@ pub(super) struct Reading {
     /// The record that is being read: one that waited for earlier events is not the last.
     record: u64,
     order: Order,
+    repetition: Repetition,
+    /// The same header as the last one, until what follows shows whether its log is another one.
+    again: Option<Header>,
     /// The memory that all traces use.
     kept: usize,
     streams: usize,
@@ -140,6 +143,7 @@ impl Reading {
         self.records += 1;
         self.breaks_off = false;
         if !self.waits(bytes) {
+            self.start_again();
             self.let_in_all();
             self.let_in(self.records, bytes);
         }
@@ -150,9 +154,12 @@ impl Reading {
         }
     }
 
-    /// Whether these bytes are an event that can wait for earlier ones. Times that count from the event before show no order.
+    /// Whether these bytes are an event that can wait for earlier ones, or one that was read already. Times that count from the event
+    /// before show no order.
     fn waits(&mut self, bytes: &[u8]) -> bool {
-        let Order::ByTime(order) = &self.order else { return false };
+        if !matches!(self.order, Order::ByTime(_)) {
+            return false;
+        }
         let clock = self.current.map(|place| &self.traces[place].header_clock);
         if clock.is_some_and(|it| it.counts_from_previous) {
             return false;
@@ -163,6 +170,13 @@ impl Reading {
             Event::quick(bytes).or_else(|| Event::object(bytes))
         };
         let Some(event) = event else { return false };
+        let is_netlog = self.current.is_some_and(|place| self.traces[place].is_netlog());
+        if !is_netlog && self.repetition.has(event.time, self.records, bytes) {
+            self.again = None;
+            return true;
+        }
+        self.start_again();
+        let Order::ByTime(order) = &self.order else { return false };
         if !event.time.is_finite() || !order.has_place(event.time) {
             return false;
         }
@@ -215,10 +229,7 @@ impl Reading {
             return;
         }
         if let Some(header) = Header::of_record(bytes) {
-            self.begin(&header);
-            if let Some(trace) = self.current_trace() {
-                trace.counts.records += 1;
-            }
+            self.sequence_header(header);
             return;
         }
         let event = Event::object(bytes);
@@ -228,6 +239,28 @@ impl Reading {
             Some(_) => BAD_BODY,
             None => BAD_RECORD,
         });
+    }
+
+    /// A header begins a trace. The same one again does so only if other events follow than before.
+    fn sequence_header(&mut self, header: Header) {
+        self.let_in_all();
+        if !self.repetition.begin(&header) {
+            self.start(&header, true);
+        } else if matches!(self.order, Order::AsLogged) {
+            self.order = Order::Broken;
+        } else {
+            self.again = Some(header);
+        }
+        if let Some(trace) = self.current_trace() {
+            trace.counts.records += 1;
+        }
+    }
+
+    /// The log that the same header began again is another one.
+    fn start_again(&mut self) {
+        if let Some(header) = self.again.take() {
+            self.start(&header, true);
+        }
     }
 
     fn document_event(&mut self, bytes: &[u8]) {
@@ -420,6 +453,7 @@ impl Reading {
                 trace.repair(NO_HEADER, 0);
             }
             trace.repair_all(NO_LENGTH, trace.counts.frames_without_length, true);
+            trace.repairs.extend(self.repetition.repair());
             let header = &mut trace.header;
             header.started_ms = reading.clock.origin_ms().or(header.started_ms);
             header.container = container;
@@ -435,39 +469,4 @@ fn leave_out_record(trace: &mut Trace, what: &'static str, record: u64) {
     trace.counts.records += 1;
     trace.counts.bad_records += 1;
     trace.leave_out(what, record);
-}
-
-/// Whether JSON is valid up to its end but incomplete: the last record of a program that was stopped.
-pub(super) fn breaks_off(json: &[u8]) -> bool {
-    let read: serde_json::Result<IgnoredAny> = serde_json::from_slice(json);
-    read.is_err_and(|error| error.is_eof())
-}
-
-/// JavaScript allows `[1,]`, JSON does not.
-pub(super) fn without_trailing_commas(json: &[u8]) -> Vec<u8> {
-    let mut kept: Vec<u8> = Vec::with_capacity(json.len());
-    let (mut is_inside, mut is_escaped) = (false, false);
-    for &byte in json {
-        if !is_inside && matches!(byte, b']' | b'}') {
-            let last = kept.iter().rposition(|byte| !byte.is_ascii_whitespace());
-            if let Some(comma) = last.filter(|&last| kept[last] == b',') {
-                kept.truncate(comma);
-            }
-        }
-        is_inside ^= byte == b'"' && !is_escaped;
-        is_escaped = is_inside && byte == b'\\' && !is_escaped;
-        kept.push(byte);
-    }
-    kept
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commas_in_strings_stay() {
-        let text = |json: &[u8]| String::from_utf8(without_trailing_commas(json)).unwrap();
-        assert_eq!(text(br#"[1, [2,] , {"a\",]":"b,]",}]"#), r#"[1, [2] , {"a\",]":"b,]"}]"#);
-    }
 }

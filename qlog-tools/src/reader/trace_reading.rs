@@ -17,6 +17,8 @@ const EPOCH: &str = "times count from an epoch; here they count from the first e
 const BACKWARD: &str =
     "events are earlier than the event before them; they were read in the log's order";
 const TWICE: &str = "packets that were logged twice in a row were counted once";
+const CAPTURED_TWICE: &str =
+    "packets that were captured again, in another place or on another interface, were counted once";
 
 /// One trace while it is read.
 #[derive(Default)]
@@ -88,7 +90,7 @@ impl TraceReading {
         counts.events += 1;
         self.collector.text_bytes += count_name(&mut counts.by_name, &event.name);
         if !is_new {
-            trace.repair(TWICE, record);
+            trace.repair(if trace.is_capture() { CAPTURED_TWICE } else { TWICE }, record);
             return true;
         }
         self.collector.list(time_us, kind, event);

@@ -313,6 +313,17 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_that_was_captured_in_two_places_counts_once() {
+        let again = CAPTURE.trim_matches(['[', ']', '\n']).replace("\"1000.0", "\"1000.01");
+        let both = format!("[{},{again}]", CAPTURE.trim_matches(['[', ']', '\n']));
+        let trace = read(&both, Some(Vantage::Client)).expect("a capture");
+        assert_eq!((trace.counts.packets_sent, trace.counts.packets_received), (1, 2));
+        assert_eq!((trace.unique_stream_bytes(), trace.streams[0].duplicate_bytes), (3, Some(0)));
+        let repair = trace.repairs.iter().find(|it| it.what.contains("captured again"));
+        assert_eq!(repair.map(|it| it.count), Some(3), "{:?}", trace.repairs);
+    }
+
+    #[test]
     fn what_is_not_decrypted_has_no_number_and_zeros_behind_a_packet_are_none() {
         let hidden = r#"{"quic.packet_length":"2898","quic.short":{"quic.header_form":"0","quic.fixed_bit":"1",
             "quic.packet_number":"90000","quic.protected_payload":"aa:bb"}},"#;

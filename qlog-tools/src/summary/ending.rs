@@ -27,6 +27,9 @@ pub struct Ending {
     pub responses: u64,
     /// The streams of those that did not finish; `None`: the log does not show where streams end.
     pub unfinished: Option<Vec<u64>>,
+    /// Whether the log that shows them ended before its connection did, as far as known.
+    #[serde(skip)]
+    is_open: bool,
 }
 
 /// How a connection ended.
@@ -83,6 +86,7 @@ impl Ending {
             given_up: given_up.into_values().filter(|it| !is_push(it.stream)).collect(),
             responses: requested.count() as u64,
             unfinished: unfinished(log),
+            is_open: log.lacks_end(),
         }
     }
 
@@ -112,7 +116,8 @@ impl Ending {
             } else {
                 format!(": {}", named(&others, &name))
             };
-            parts.push(format!("{} of {of} did not finish{which}", unfinished.len()));
+            let when = if self.is_open { " by the end of the log" } else { "" };
+            parts.push(format!("{} of {of} did not finish{when}{which}", unfinished.len()));
         }
         let moment = self.close.as_ref().map(|it| it.moment);
         Some(Sentence { about: "ending", text: format!("{}.", parts.join("; ")), moment })
@@ -181,7 +186,7 @@ fn end(trace: &Trace, is_own: bool) -> Option<Vantage> {
 /// The requested responses that were not complete when the log ended; `None` if streams' ends are not logged, or only a part of the log was
 /// read.
 fn unfinished(log: &Trace) -> Option<Vec<u64>> {
-    let is_part = log.header.part_begins_us.is_some() || log.unread_records() > 0;
+    let is_part = log.lacks_beginning() || log.unread_records() > 0;
     let transfers = &log.timeline.transfers;
     let shows_ends = transfers.iter().any(|it| it.stream_bytes.is_some())
         || log.request_streams.iter().any(|it| it.complete_us.is_some());
@@ -203,6 +208,11 @@ fn close_text(close: &Close) -> String {
         How::IdleTimeout => format!("An idle timeout ended the connection at {at}{in_brackets}"),
         How::HandshakeTimeout => {
             format!("The handshake took too long, which ended the connection at {at}{in_brackets}")
+        }
+        How::VersionMismatch => {
+            format!(
+                "The ends had no version of QUIC in common, which ended the connection at {at}{in_brackets}"
+            )
         }
         How::StatelessReset => {
             let by = by.map_or_else(String::new, |it| format!(" by {it}"));

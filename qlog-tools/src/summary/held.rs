@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use schedulers::Restraint;
 use serde::{Serialize, Serializer};
 
-use super::measures::{Recovered, Spread};
+use super::measures::Recovered;
 use super::ms;
+use super::queue::Queue;
 use crate::link_facts::joined;
 use crate::packet_curves::fresh;
-use crate::restraints::{Evidence, NO_WINDOW, Restraints, Span, bounds, with_repairs};
+use crate::restraints::{
+    Evidence, NO_LIMITS, NO_WINDOW, NOT_WRITTEN, Restraints, Span, bounds, with_repairs,
+};
 use crate::timeline::Transfer;
 use crate::trace::{Trace, Vantage};
 
@@ -19,14 +22,19 @@ const PARTS: u64 = 8;
 const LOSS: f64 = 0.002;
 /// Why the cause is not named.
 const WINDOW_UNKNOWN: &str = "the log has no congestion window, and a sender with a full one pauses like one that has nothing to send";
+/// The same for the limits of flow control.
+const LIMITS_UNKNOWN: &str = "the log has no limits of flow control, and a sender that has reached one pauses like one that has nothing to send";
+const CREDIT_UNKNOWN: &str = "the log begins after its connection, so it does not show how much of the flow control's limit was used, and a sender that \
+     has reached it pauses like one that has nothing to send";
+/// Why the cause is not named if paths are used together.
+const SEVERAL_PATHS: &str = "the connection has several paths at the same time, and the log does not tell apart which window is of which";
+/// Why it is not if only datagrams were sent.
+const DATAGRAMS_UNKNOWN: &str =
+    "the sender sent only datagrams, and the log does not show when its application gave them";
 /// Why a sender was not held back.
 pub(super) const NO_WORK: &str = "the log has no request, response or upload";
 /// Why the sender of an upload has none.
 pub(super) const UPLOAD: &str = "most stream bytes were uploads, and only the log of the client, which sent them, shows that: name it, too";
-/// Round trips that exceed the minimum by this factor show a queue.
-const QUEUED: f64 = 2.0;
-/// They must also exceed it by this number of milliseconds.
-const QUEUED_MS: f64 = 5.0;
 
 /// The longest restraint of a sender while it had work: during its handshake, and from each request to its response's
 /// last frame.
@@ -54,6 +62,9 @@ pub struct Held {
     pub constant_window_bytes: Option<u64>,
     /// Its lasting changes.
     pub phases: Vec<Phase>,
+    /// The reason for long round trips.
+    #[serde(skip)]
+    pub(super) queue: Queue,
 }
 
 /// An interval with mostly one restraint.
@@ -110,11 +121,14 @@ impl Held {
     pub(super) fn of(
         sender: &Trace,
         recovered: &Recovered,
-        round_trips: Option<&Spread>,
+        queue: Queue,
     ) -> Result<Self, &'static str> {
         let restraints = Restraints::of(sender, Evidence::All)?;
         if !has_work(sender) {
             return Err(NO_WORK);
+        }
+        if sender.has_several_paths() {
+            return Err(SEVERAL_PATHS);
         }
         let spans = within(&with_repairs(&restraints.spans, sender), &working(sender));
         let totals_ms = Restraint::ALL.map(|by| (by, total_ms(&spans, by)));
@@ -126,7 +140,7 @@ impl Held {
         let mut held_ms = total_ms(&spans, by);
         let cause = match by {
             Restraint::Application if 2.0 * thinking_ms >= held_ms => Cause::ThinkTime,
-            _ => cause(by, recovered, round_trips),
+            _ => cause(by, recovered, queue),
         };
         if cause == Cause::ThinkTime {
             held_ms = thinking_ms;
@@ -135,6 +149,12 @@ impl Held {
         let thinks = cause == Cause::ThinkTime && 2.0 * thinking_ms >= working_ms;
         if restraints.assumed.contains(&NO_WINDOW) && needs_window(cause) && !thinks {
             return Err(WINDOW_UNKNOWN);
+        }
+        if has_only_datagrams(sender) && needs_window(cause) {
+            return Err(DATAGRAMS_UNKNOWN);
+        }
+        if cause == Cause::Application && restraints.assumed.contains(&NOT_WRITTEN) {
+            no_credit(sender, &restraints).map_or(Ok(()), Err)?;
         }
         let among = if cause == Cause::ThinkTime { &unanswered_spans } else { &spans };
         let longest = among.iter().filter(|it| it.by == by).max_by_key(|it| it.us()).copied();
@@ -158,6 +178,7 @@ impl Held {
             } else {
                 phases(&spans)
             },
+            queue,
         })
     }
 }
@@ -184,17 +205,22 @@ fn needs_window(cause: Cause) -> bool {
     )
 }
 
-fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> Cause {
-    let is_queued = round_trips.is_some_and(|it| {
-        let p95_ms = it.p95_ms;
-        p95_ms >= QUEUED * it.least_ms && p95_ms >= it.least_ms + QUEUED_MS
-    });
+/// Why it is not known whether flow control held the sender back.
+fn no_credit(sender: &Trace, restraints: &Restraints) -> Option<&'static str> {
+    if restraints.assumed.contains(&NO_LIMITS) {
+        return Some(LIMITS_UNKNOWN);
+    }
+    sender.lacks_beginning().then_some(CREDIT_UNKNOWN)
+}
+
+fn cause(by: Restraint, recovered: &Recovered, queue: Queue) -> Cause {
     match by {
         Restraint::Handshake => Cause::Handshake,
         Restraint::AddressValidation => Cause::AddressValidation,
         Restraint::Application => Cause::Application,
         Restraint::CongestionWindow if recovered.is_reordering() => Cause::Reordering,
-        Restraint::CongestionWindow if is_queued => Cause::Queue,
+        Restraint::CongestionWindow if queue.is_long() => Cause::Queue,
+        Restraint::CongestionWindow if queue.is_unknown() => Cause::CongestionWindow,
         Restraint::CongestionWindow if recovered.loss_share() >= LOSS && recovered.cuts() > 0 => {
             Cause::Loss
         }
@@ -209,10 +235,16 @@ fn cause(by: Restraint, recovered: &Recovered, round_trips: Option<&Spread>) -> 
     }
 }
 
-/// Whether there was something to send but the handshake and control streams. A log without STREAM frames does not show that.
+/// Whether there was something to send but the handshake and control streams. A log without frames does not show that.
 fn has_work(sender: &Trace) -> bool {
     let has_own = || sender.streams.iter().any(|it| sender.is_own_data(it.stream));
-    !sender.timeline.transfers.is_empty() || sender.counts.stream_frames == 0 || has_own()
+    let has_frames = sender.counts.packet_frames + sender.counts.stream_frames > 0;
+    let has_datagrams = !sender.datagrams[1].is_empty();
+    !sender.timeline.transfers.is_empty() || !has_frames || has_datagrams || has_own()
+}
+
+fn has_only_datagrams(sender: &Trace) -> bool {
+    sender.counts.stream_frames == 0 && !sender.datagrams[1].is_empty()
 }
 
 /// When a sender had work: during its handshake, and from each complete request to the last frame of its response.
@@ -374,7 +406,7 @@ fn last_end_us(spans: &[Span], before: &Span, after: &Span) -> Option<u64> {
 fn credit_bytes(sender: &Trace, by: Restraint) -> Option<u64> {
     let flow_control = sender.flow_control.as_ref()?;
     match by {
-        Restraint::ConnectionFlowControl => {
+        Restraint::ConnectionFlowControl if !sender.lacks_beginning() => {
             let sent = fresh(sender);
             let credits = flow_control.connection.iter().map(|&(time_us, bytes)| {
                 // A raised limit is used at once, and clocks may be coarse.

@@ -14,7 +14,7 @@ use crate::link_facts::{LinkFacts, joined, received_numbers};
 use crate::loss_recovery::{Basis, INITIAL_RTT_MS, LossRecovery, MAX_ACK_DELAY_MS, StepKind};
 use crate::packet::{PacketEvent, Space};
 use crate::restraints::bounds;
-use crate::trace::{Ack, StreamRole, Trace, Vantage};
+use crate::trace::{Ack, Trace, Vantage};
 
 /// The most bits per second of any path. A log that shows more has wrong lengths.
 const POSSIBLE_BITS_PER_S: f64 = 1e13;
@@ -67,9 +67,7 @@ impl Flow {
 }
 
 fn goodput_bits_per_s(log: &Trace, under_way_us: u64) -> Option<f64> {
-    let is_of_page = |role| matches!(role, StreamRole::Request | StreamRole::Push);
-    let streams = log.streams.iter().filter(|it| is_of_page(it.role));
-    let bytes: u64 = streams.map(|it| it.bytes).fold(0, u64::saturating_add);
+    let bytes = log.response_bytes();
     (bytes > 0 && under_way_us > 0).then_some(bytes as f64 * 8e6 / under_way_us as f64)
 }
 
@@ -138,6 +136,9 @@ impl Recovered {
         let sent = sender.counts.packets_sent;
         let mut again = Causes::default();
         let is_servers = sender.vantage == Vantage::Server;
+        // A part of a log does not show what arrived before it, or after.
+        let is_whole = |it: &&Trace| !it.lacks_beginning() && it.has_all_that_came(sender);
+        let client = client.filter(|it| !is_servers || is_whole(it));
         if is_servers {
             frame_causes(sender, client).for_each(|it| again.add(it.causes));
         }
@@ -272,14 +273,26 @@ impl Spread {
     }
 }
 
+/// Which delays of acknowledgements to believe, after the handshake.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Delays {
+    /// Up to the announced maximum (RFC 9002, section 5.3).
+    Announced,
+    /// All that ACK frames report.
+    Reported,
+}
+
 /// The round trips without the time for which the peer held acknowledgements back, so that only queues make them longer than the least
 /// (RFC 9002, section 5.3).
-pub(super) fn round_trips_of_path(trace: &Trace) -> Vec<(u64, f64)> {
+pub(super) fn round_trips_of_path(trace: &Trace, delays: Delays) -> Vec<(u64, f64)> {
     let all = round_trips(trace);
     let least_ms = all.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
     let events = &trace.recovery_events;
     let acks: Vec<&Ack> = events.acks.iter().filter(|it| it.is_newest).collect();
-    let most_ms = events.max_ack_delay_ms.unwrap_or(MAX_ACK_DELAY_MS);
+    let most_ms = match delays {
+        Delays::Announced => events.max_ack_delay_ms.unwrap_or(MAX_ACK_DELAY_MS),
+        Delays::Reported => f64::INFINITY,
+    };
     let delay_ms = |time_us: u64| {
         let place = acks.partition_point(|it| it.time_us < time_us);
         let nearest = acks[place.saturating_sub(1)..].iter().take(2);

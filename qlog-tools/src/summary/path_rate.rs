@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::measures::{PathBasis, round_trips};
+use super::queue::reports_delays;
 use crate::distribution::place;
 use crate::link_facts::arrivals;
 use crate::packet::{Packet, PacketEvent, Space};
@@ -47,6 +48,8 @@ impl PathRate {
         let all = acknowledged(sender);
         let came: Vec<(u64, u64)> =
             all.iter().filter_map(|it| Some((u64::try_from(it.came_us).ok()?, it.bytes))).collect();
+        // A slow receiver looks like a queue.
+        let all = if reports_delays(sender) { all } else { Vec::new() };
         let path = when_queued(&all, queued_us(PART_OF_ACKNOWLEDGEMENTS));
         let seen = at_the_busiest(came);
         Self { path, seen, basis: seen.map(|_| PathBasis::Acknowledgements) }

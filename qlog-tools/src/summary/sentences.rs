@@ -1,9 +1,11 @@
 //! The numbers of a summary in plain English.
 
 mod rates;
+mod waits;
 
 use super::held::{Cause, Held, NO_WORK, Phase};
 use super::measures;
+use super::queue::Queue;
 use super::words::{
     cut_by_marks, cuts_text, inferred, kinds_of_lost, ms_text, packet_text, percent, queue_text,
     subject, times,
@@ -98,11 +100,15 @@ impl Teller<'_> {
         ms_text(time_ms + self.shift_ms)
     }
 
+    fn in_part(&self) -> &'static str {
+        part(self.sender)
+    }
+
     fn cause(&self) -> Sentence {
         let about = "cause";
         let Some(held) = &self.summary.held else {
             let lacks = self.summary.not_held.unwrap_or("not logged");
-            let text = if lacks == NO_WORK {
+            let text = if lacks == NO_WORK && self.in_part().is_empty() {
                 format!("The sender had nothing to send: {lacks}.")
             } else {
                 format!("What held the sender back is not known: {lacks}.")
@@ -138,6 +144,13 @@ impl Teller<'_> {
     fn detail(&self, held: &Held) -> Option<String> {
         let recovered = &self.summary.recovery;
         match held.cause {
+            Cause::Queue | Cause::CongestionWindow if held.queue != Queue::None => {
+                let it = self.summary.round_trips_of_path?;
+                let [p95, least] = [it.p95_ms, it.least_ms].map(ms_text);
+                held.queue.in_words(&format!(
+                    "round trips took {p95} at the 95th percentile instead of {least}"
+                ))
+            }
             Cause::CongestionWindow if let Some(bytes) = held.constant_window_bytes => {
                 Some(format!("it had {bytes} bytes all the time"))
             }
@@ -145,7 +158,10 @@ impl Teller<'_> {
             Cause::CongestionWindow if recovered.cuts() == 0 => {
                 let is_whole = recovered.cuts_undone == 0;
                 let text = if is_whole { "no loss cut it" } else { "each cut of it was undone" };
-                Some(format!("{text}, but it had to grow"))
+                Some(match self.in_part() {
+                    "" => format!("{text}, but it had to grow"),
+                    part => format!("{text}{part}"),
+                })
             }
             Cause::CongestionWindow => Some(format!("losses cut it {}", cuts_text(recovered))),
             Cause::Loss => Some(format!(
@@ -165,10 +181,6 @@ impl Teller<'_> {
                     }
                 })
             }
-            Cause::Queue => self.summary.round_trips_of_path.map(|it| {
-                let [p95, least] = [it.p95_ms, it.least_ms].map(ms_text);
-                format!("round trips took {p95} at the 95th percentile instead of {least}, without delays of acknowledgements")
-            }),
             Cause::ConnectionFlowControl => {
                 held.credit_bytes.map(|it| format!("it let at most {it} bytes be in flight"))
             }
@@ -212,9 +224,10 @@ impl Teller<'_> {
             let vain = recovered
                 .in_vain_bytes
                 .map_or_else(String::new, |it| format!(", {it} of them in vain"));
-            let is_part = self.sender.header.part_begins_us.is_some();
-            let lacks =
-                if is_part { "No loss is in this part of a log" } else { "Losses are not logged" };
+            let lacks = match self.in_part() {
+                "" => "Losses are not logged",
+                _ => "No loss is in this part of a log",
+            };
             let text = format!(
                 "{lacks}; {again} stream bytes were sent again{vain}{}.",
                 self.never_came()
@@ -223,7 +236,8 @@ impl Teller<'_> {
         };
         if lost == 0 {
             let text = format!(
-                "No packet was declared lost{}{}.",
+                "No packet was declared lost{}{}{}.",
+                self.in_part(),
                 self.congestion_response(),
                 self.never_came()
             );
@@ -240,17 +254,7 @@ impl Teller<'_> {
                 counted(lost, "packet")
             ),
         };
-        let vain = match (recovered.spurious, recovered.in_vain_bytes) {
-            (Some(0), _) if recovered.never_came.is_some() => "none of them had arrived".to_owned(),
-            (Some(0), _) => "none of them was acknowledged after all".to_owned(),
-            (Some(spurious), _) => format!("{spurious} of them had arrived anyway"),
-            (None, Some(bytes)) => {
-                format!(
-                    "which ones is not logged; of {again} bytes sent again, {bytes} had arrived"
-                )
-            }
-            (None, None) => "which of them had arrived is not logged".to_owned(),
-        };
+        let vain = self.came_anyway(again);
         let [first, probe] =
             [StepKind::Lost, StepKind::MtuProbeLost].map(|it| self.recovery.of_kind(it).next());
         let first = first.or(probe);
@@ -261,6 +265,25 @@ impl Teller<'_> {
         let more = self.congestion_response();
         let text = format!("{declared}{kinds}{at}; {vain}{more}{}.", self.never_came());
         Some(Sentence { about, text, moment: first.map(|it| self.moment_of(it)) })
+    }
+
+    /// How many of the packets declared lost had arrived.
+    fn came_anyway(&self, again: u64) -> String {
+        let recovered = &self.summary.recovery;
+        match (recovered.spurious, recovered.in_vain_bytes) {
+            (Some(0), _) if recovered.never_came.is_some() => "none of them had arrived".to_owned(),
+            (Some(0), _) if self.sender.lacks_end() => {
+                "none of them was acknowledged by the end of the log".to_owned()
+            }
+            (Some(0), _) => "none of them was acknowledged after all".to_owned(),
+            (Some(spurious), _) => format!("{spurious} of them had arrived anyway"),
+            (None, Some(bytes)) => {
+                format!(
+                    "which ones is not logged; of {again} bytes sent again, {bytes} had arrived"
+                )
+            }
+            (None, None) => "which of them had arrived is not logged".to_owned(),
+        }
     }
 
     fn losses_of_other_end(&self) -> Option<Sentence> {
@@ -348,7 +371,7 @@ impl Teller<'_> {
         };
         let first = self.recovery.of_kind(StepKind::ProbeTimeout).next();
         let expired = match first {
-            None => format!("never expired{}", inferred(basis)),
+            None => format!("never expired{}{}", self.in_part(), inferred(basis)),
             Some(step) => format!(
                 "expired {}{}, first at {}{}",
                 times(recovered.probe_timeouts),
@@ -380,13 +403,20 @@ impl Teller<'_> {
         };
         let first = recovery.of_kind(StepKind::ProbeTimeout).next().map(|it| ms(it.time_us));
         let (often, when) = match first {
-            None => ("never".to_owned(), String::new()),
+            None => (format!("never{}", part(self.log)), String::new()),
             Some(time_ms) => (
                 times(recovery.count(StepKind::ProbeTimeout)),
                 format!(", first at {}{}", ms_text(time_ms), awaited(self.log, time_ms)),
             ),
         };
         format!("; the client's {often}{}{when}", inferred(basis))
+    }
+
+    /// Says when the path changed, so that round trips differ.
+    fn changed_path(&self) -> String {
+        let changed_us = self.sender.changed_path_us();
+        let at = changed_us.first().map(|it| format!("; the path changed at {}", self.at(ms(*it))));
+        at.unwrap_or_default()
     }
 
     fn round_trips(&self) -> Option<Sentence> {
@@ -410,59 +440,21 @@ impl Teller<'_> {
             },
         );
         let text = format!(
-            "{}; the longest took {} at {}; {delay}.",
+            "{}; the longest took {} at {}{}; {delay}.",
             queue_text(round_trips),
             ms_text(round_trips.longest_ms),
-            if is_senders { self.at(time_ms) } else { ms_text(time_ms) }
+            if is_senders { self.at(time_ms) } else { ms_text(time_ms) },
+            self.changed_path()
         );
         let moment = self.moment(time_ms);
         let moment = Some(SentenceMoment { is_server: is_senders && moment.is_server, ..moment });
         Some(Sentence { about: "round_trips", text, moment })
     }
+}
 
-    fn longest_wait(&self) -> Sentence {
-        let about = "longest_wait";
-        let Some(longest) = self.summary.longest_wait else {
-            return Sentence { about, text: self.no_wait(), moment: None };
-        };
-        let stream = self.stream(longest.stream);
-        let text = format!(
-            "The longest wait behind a hole took {}: bytes of {stream} from {} on arrived at {} and waited for earlier ones.",
-            ms_text(longest.wait_ms),
-            longest.offset,
-            ms_text(longest.arrived_ms + self.upload_shift_ms)
-        );
-        let moment = SentenceMoment {
-            is_server: self.summary.is_upload,
-            time_ms: longest.arrived_ms,
-            stream: Some(longest.stream),
-            packet: None,
-        };
-        Sentence { about, text, moment: Some(moment) }
-    }
-
-    /// That no bytes waited behind a hole, or why that is not known.
-    fn no_wait(&self) -> String {
-        let unknown = "How long bytes waited behind holes is";
-        match (self.summary.knows_waits, self.log.vantage) {
-            (true, _) => {
-                "No byte that had arrived waited for an earlier one of its stream.".to_owned()
-            }
-            (false, Vantage::Server) => {
-                format!("{unknown} not in a server's log: name the client's with it.")
-            }
-            _ if self.summary.is_upload => {
-                format!(
-                    "{unknown} not in the log of the client that uploaded: name the server's with it."
-                )
-            }
-            _ if let Some(lacks) = self.log.not_read() => format!("{unknown} not known: {lacks}."),
-            _ if self.log.counts.tcp_pieces > 0 => {
-                format!("{unknown} not known: TCP hands them over in order.")
-            }
-            _ => format!("{unknown} not known: STREAM frames are not logged."),
-        }
-    }
+/// That a log does not show its beginning, so that sentences about all of its time are about the rest.
+fn part(log: &Trace) -> &'static str {
+    if log.lacks_beginning() { " in this part of a log" } else { "" }
 }
 
 /// Says of a moment in a client's log that no requested response had begun.

@@ -1,5 +1,7 @@
 mod endings;
 mod losses;
+mod parts;
+mod queues;
 mod senders;
 mod unknown;
 

@@ -11,7 +11,26 @@ const UPLOAD_BYTES: u64 = 16 << 10;
 /// The first one-way streams of a server: HTTP/3's control stream and QPACK's, in any order.
 const CONTROL_STREAMS: [u64; 3] = [3, 7, 11];
 
+impl StreamRole {
+    /// Whether it carries no data of the application, but what HTTP/3 says of it.
+    pub(crate) fn is_of_http(self) -> bool {
+        matches!(self, Self::Control | Self::Qpack)
+    }
+}
+
 impl Trace {
+    /// The distinct bytes of responses and pushes.
+    pub(crate) fn response_bytes(&self) -> u64 {
+        let is_response =
+            |it: &&StreamSummary| matches!(it.role, StreamRole::Request | StreamRole::Push);
+        self.streams.iter().filter(is_response).fold(0, |sum, it| sum.saturating_add(it.bytes))
+    }
+
+    /// The streams that carry uploads. What HTTP/3 says of its requests is none, however long it is.
+    fn uploads(&self) -> impl Iterator<Item = &StreamSummary> {
+        self.request_streams.iter().filter(|it| it.bytes > UPLOAD_BYTES && !it.role.is_of_http())
+    }
+
     /// Whether its server opened this stream for data, which nobody requests: a push, or a stream of another protocol. The first three
     /// one-way streams of HTTP/3 are its control streams, even if their types are not logged.
     pub(crate) fn is_own_data(&self, id: u64) -> bool {
@@ -27,17 +46,16 @@ impl Trace {
 
     /// The bytes of uploads, if they are more than the responses' bytes.
     pub(crate) fn mostly_uploads(&self) -> Option<u64> {
-        let is_response =
-            |it: &&StreamSummary| it.role != StreamRole::Other || self.is_own_data(it.stream);
-        let responses: u64 = self.streams.iter().filter(is_response).map(|it| it.bytes).sum();
-        let uploads = self.request_streams.iter().filter(|it| it.bytes > UPLOAD_BYTES);
-        let bytes: u64 = uploads.map(|it| it.bytes).sum();
-        (bytes > responses).then_some(bytes)
+        let is_own =
+            |it: &&StreamSummary| it.role == StreamRole::Other && self.is_own_data(it.stream);
+        let own: u64 = self.streams.iter().filter(is_own).map(|it| it.bytes).sum();
+        let bytes: u64 = self.uploads().map(|it| it.bytes).sum();
+        (bytes > self.response_bytes().saturating_add(own)).then_some(bytes)
     }
 
     /// A client's log as one of a server whose responses are the client's uploads, because these programs expect a sender to be the server.
     pub(crate) fn uploading(&self) -> Self {
-        let uploads = self.request_streams.iter().filter(|it| it.bytes > UPLOAD_BYTES);
+        let uploads = self.uploads();
         let streams: Vec<StreamSummary> =
             uploads.map(|it| StreamSummary { role: StreamRole::Request, ..it.clone() }).collect();
         let is_upload = |stream| streams.binary_search_by_key(&stream, |it| it.stream).is_ok();
@@ -92,11 +110,10 @@ impl Trace {
     /// requests, and DATAGRAM frames of both directions ([`Detail::Full`]; with less detail, the streams without their frames). `None` if
     /// there was none.
     pub fn beside(&self) -> Option<Self> {
-        let is_of_http =
-            |it: &StreamSummary| matches!(it.role, StreamRole::Control | StreamRole::Qpack);
-        let has_roles = self.request_streams.iter().any(is_of_http);
+        let has_roles = self.request_streams.iter().any(|it| it.role.is_of_http());
         let is_upload = |it: &&StreamSummary| {
-            it.bytes > UPLOAD_BYTES || (has_roles && it.role == StreamRole::Other)
+            !it.role.is_of_http()
+                && (it.bytes > UPLOAD_BYTES || (has_roles && it.role == StreamRole::Other))
         };
         let uploads = self.request_streams.iter().filter(is_upload).cloned();
         let mut streams: Vec<StreamSummary> = uploads.collect();
@@ -140,6 +157,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn bytes_of_responses_are_of_no_control_stream() {
+        let stream =
+            |stream, bytes, role| StreamSummary { stream, role, bytes, ..Default::default() };
+        let streams = vec![
+            stream(0, 500, StreamRole::Request),
+            stream(3, 7, StreamRole::Control),
+            stream(7, 90_000, StreamRole::Qpack),
+            stream(11, 9, StreamRole::Other),
+            stream(15, 40, StreamRole::Push),
+        ];
+        let mut trace = Trace { vantage: Vantage::Client, streams, ..Trace::default() };
+        assert_eq!(trace.response_bytes(), 540);
+        trace.request_streams = vec![stream(0, 50_000, StreamRole::Request)];
+        assert_eq!(trace.mostly_uploads(), Some(50_000), "whatever the tables of fields have");
+        assert_eq!(
+            trace.stream_bytes_in_words(),
+            "90556 distinct stream bytes (90556 from the server, 0 from the client)"
+        );
+    }
+
+    #[test]
     fn uploads_and_datagrams_are_beside_and_heads_of_requests_are_not() {
         let stream =
             |stream, bytes, role| StreamSummary { stream, role, bytes, ..Default::default() };
@@ -148,6 +186,10 @@ mod tests {
         trace.request_streams = streams(500, StreamRole::Control);
         assert!(trace.beside().is_none(), "a request and a control stream");
         trace.request_streams = streams(600_000, StreamRole::Control);
+        let encoder = |role| stream(6, 700_000, role);
+        trace.request_streams.push(encoder(StreamRole::Qpack));
+        assert_eq!(trace.mostly_uploads(), Some(600_000), "and no table of fields");
+        trace.request_streams.pop();
         let frame = |stream, time_us| StreamFrame { time_us, stream, offset: 0, bytes: 9 };
         trace.request_frames = vec![frame(0, 5), frame(2, 6)];
         trace.datagrams = [vec![(4, 100), (7, 50)], Vec::new()];

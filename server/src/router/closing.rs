@@ -5,8 +5,8 @@ use connection::Quic;
 use http3::Code;
 use quiche::ConnectionError;
 
-/// RFC 9000, 20.1: the codes of the transport, by their values.
-const TRANSPORT: [&str; 17] = [
+/// RFC 9000, 20.1, and RFC 9368, 10.2: the codes of the transport, by their values.
+const TRANSPORT: [&str; 18] = [
     "NO_ERROR",
     "INTERNAL_ERROR",
     "CONNECTION_REFUSED",
@@ -24,6 +24,7 @@ const TRANSPORT: [&str; 17] = [
     "KEY_UPDATE_ERROR",
     "AEAD_LIMIT_REACHED",
     "NO_VIABLE_PATH",
+    "VERSION_NEGOTIATION_ERROR",
 ];
 
 /// The report to the observers about a connection that has ended.
@@ -57,6 +58,7 @@ mod tests {
         assert_eq!(name(true, 0x100), "H3_NO_ERROR");
         assert_eq!(name(true, 1 << 60), "other");
         assert_eq!(name(false, 0xa), "PROTOCOL_VIOLATION");
+        assert_eq!(name(false, 0x11), "VERSION_NEGOTIATION_ERROR");
         assert_eq!(name(false, 0x128), "CRYPTO_ERROR");
         assert_eq!(name(false, 1 << 60), "other");
     }

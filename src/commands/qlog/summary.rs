@@ -7,7 +7,7 @@ use crate::output;
 use ::serve::Failure;
 use qlog_tools::lint::{Allowance, Rules, lint};
 use qlog_tools::naming::short_name;
-use qlog_tools::pairing::{Ends, pairs};
+use qlog_tools::pairing::{Ends, pairs, why_apart};
 use qlog_tools::short_texts::shown;
 use qlog_tools::summary::{Summary, Traffic, moved};
 use qlog_tools::trace::{Detail, Trace, Vantage};
@@ -47,9 +47,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     refused.end()
 }
 
-/// The differences between two runs of a page. Connections of one file are not such runs.
+/// The differences between two runs of a page. Connections of one file are not such runs, nor are logs of one connection.
 fn compared(runs: [&Ends<'_>; 2], summaries: [&Summary; 2]) -> Vec<String> {
-    let logs = logs_of_one_side(runs).filter(|[first, other]| first.file != other.file);
+    let logs = logs_of_one_side(runs)
+        .filter(|[first, other]| first.file != other.file && why_apart(runs[0], runs[1]).is_none());
     let Some(logs) = logs else { return Vec::new() };
     if runs[0].server.is_some() == runs[1].server.is_some() {
         return moved(logs, summaries);

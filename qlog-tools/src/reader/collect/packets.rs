@@ -118,11 +118,20 @@ impl Collector {
         packet.without_number()
     }
 
-    /// Whether this is not the last packet of its kind again.
+    /// Whether this is not the last packet of its kind again. A capture can have any packet again, from another place or interface; only
+    /// Initial packets begin anew with their numbers, after a version negotiation.
     fn is_new(&mut self, time_us: u64, packet: &Packet<'_>, kind: usize) -> bool {
         let key = packet.number().map(|number| (time_us, packet.space(), number));
         let is_new = key.is_none() || self.last_packets[kind] != key;
         self.last_packets[kind] = key;
+        if let Some((_, space, number)) = key.filter(|it| it.1 != Space::Initial)
+            && self.trace.is_capture()
+        {
+            let seen = self.captured.entry((kind, space)).or_default();
+            let is_known = seen.has(number);
+            seen.add(number, number);
+            return !is_known;
+        }
         is_new
     }
 

@@ -78,6 +78,44 @@ fn a_file_is_read_like_a_pipe_wherever_its_disorder_is() {
     }
 }
 
+#[test]
+fn a_log_that_is_joined_to_itself_counts_once() {
+    let expected = read_ok(&sequence(CLIENT));
+    let lines: Vec<&str> = CLIENT.trim().lines().collect();
+    let (header, events) = (lines[0], &lines[1..]);
+    let twice = [CLIENT.trim(), CLIENT.trim()].join("\n");
+    let without_header = [CLIENT.trim(), &events.join("\n")].join("\n");
+    let [first, last] = [&events[..9], &events[5..]].map(|it| it.join("\n"));
+    let overlapping = [header, &first, &last].join("\n");
+    let with_headers = [header, &first, header, &last].join("\n");
+    let (count, line) = (events.len() as u64, lines.len() as u64);
+    for (log, expected_repair) in [
+        (twice, (count, line + 2)),
+        (without_header, (count, line + 1)),
+        (overlapping, (4, 11)),
+        (with_headers, (4, 12)),
+    ] {
+        let trace = read_ok(log.as_bytes());
+        assert_eq!(trace.timeline, expected.timeline, "{log}");
+        assert_eq!(trace.counts.by_name, expected.counts.by_name, "{log}");
+        assert_eq!(trace.streams[0].duplicate_bytes, expected.streams[0].duplicate_bytes);
+        let [repair] = &trace.repairs[..] else { panic!("{:?}", trace.repairs) };
+        assert_eq!((repair.count, repair.first_record), expected_repair, "{log}");
+        assert!(repair.what.ends_with("they were read once") && !repair.leaves_out);
+        assert_a_file_is_read_like_a_pipe(&log);
+    }
+}
+
+#[test]
+fn the_same_header_before_other_events_begins_another_log() {
+    let later = CLIENT.trim().replace("\"time\":", "\"time\":1");
+    let log = [CLIENT.trim(), &later].join("\n");
+    let traces = read_traces("log", log.as_bytes(), ReadOptions::default()).unwrap();
+    assert_eq!(traces.len(), 2);
+    assert!(traces.iter().all(|it| it.repairs.is_empty()), "{:?}", traces[1].repairs);
+    assert_a_file_is_read_like_a_pipe(&log);
+}
+
 /// A file is read as logged until it proves to be in disorder, a pipe by time from the start.
 pub(in crate::reader) fn assert_a_file_is_read_like_a_pipe(log: &str) {
     let mut file = tempfile::NamedTempFile::new().unwrap();

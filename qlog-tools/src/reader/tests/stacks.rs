@@ -170,7 +170,7 @@ fn uploads_count_in_the_other_direction() {
         let trace =
             log(side, &[(0, own, &up), (1, own, &again), (2, own, &one_way), (3, other, &down)]);
         assert_eq!((trace.unique_stream_bytes(), trace.request_bytes), (40, 630), "{side}");
-        let said = "670 distinct stream bytes (40 of responses, 630 of requests)";
+        let said = "670 distinct stream bytes (40 from the server, 630 from the client)";
         assert_eq!(trace.stream_bytes_in_words(), said);
     }
 }

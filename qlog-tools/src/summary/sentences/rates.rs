@@ -1,6 +1,7 @@
 //! The sentence about the rate of responses or uploads, and of the path.
 
 use super::super::measures::{self, Flow, PathBasis};
+use super::super::queue::reports_delays;
 use super::super::words::{percent, rate_text};
 use super::super::{Sentence, SentenceMoment, ms};
 use super::Teller;
@@ -54,6 +55,12 @@ impl Teller<'_> {
         let why = match (self.log.not_read(), self.sender.vantage) {
             (Some(lacks), _) => format!(": {lacks}"),
             (None, _) if flow.seen_bits_per_s.is_none() => String::new(),
+            (None, Vantage::Server)
+                if flow.path_basis == Some(PathBasis::Acknowledgements)
+                    && !reports_delays(self.sender) =>
+            {
+                ": no ACK frame reports for how long it was held back".to_owned()
+            }
             (None, Vantage::Server) => ": no packets had to wait for one another on it".to_owned(),
             (None, _) => ": only the sender's log shows whether it filled it".to_owned(),
         };

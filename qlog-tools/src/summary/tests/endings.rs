@@ -66,7 +66,7 @@ fn who_closed_the_connection_and_which_response_did_not_finish_is_said() {
     assert_eq!(
         ending(&log).as_deref(),
         Some(
-            "The log does not show how the connection ended; 1 of 2 responses did not finish: stream 4 (/b)."
+            "The log does not show how the connection ended; 1 of 2 responses did not finish by the end of the log: stream 4 (/b)."
         )
     );
     close(
@@ -127,7 +127,8 @@ fn streams_that_were_given_up_are_said_once_by_end_and_error() {
         .text
         .replace(r#""offset":1200,"length":1200,"fin":true"#, r#""offset":1200,"length":100"#);
     let text = ending(&Log { text: open, next: 0 }).expect("a sentence");
-    assert!(text.ends_with("(0x102); 2 of 2 responses did not finish: stream 0 (/a)."), "{text}");
+    let expected = "(0x102); 2 of 2 responses did not finish by the end of the log: stream 0 (/a).";
+    assert!(text.ends_with(expected), "{text}");
 }
 
 #[test]
@@ -158,4 +159,17 @@ fn with_both_logs_the_close_is_on_the_clients_clock() {
         .expect("a close");
     let shift_ms = crate::clock_shift::shift_us(&logs[0], &logs[1]) as f64 / 1000.0;
     assert_eq!((told.by, told.time_ms), (Some(Vantage::Server), 140.0 + shift_ms));
+}
+
+#[test]
+fn no_version_in_common_is_said() {
+    let mut log = Log::of("client");
+    let initial = r#"{"header":{"packet_type":"initial","packet_number":0},"raw":{"length":1200},"frames":[{"frame_type":"crypto","offset":0,"length":300}]}"#;
+    log.event(0.0, "transport:packet_sent", initial);
+    log.event(20.0, "quic:connection_closed", r#"{"owner":"local","trigger":"version_mismatch"}"#);
+    let expected =
+        "The ends had no version of QUIC in common, which ended the connection at 20.0 ms.";
+    assert_eq!(ending(&log).as_deref(), Some(expected));
+    let waits = log.told().sentences.into_iter().find(|it| it.about == "longest_wait").unwrap();
+    assert_eq!(waits.text, "No byte waited behind a hole: no packet carried a STREAM frame.");
 }

@@ -231,7 +231,9 @@ fn a_packet_that_the_clients_log_has_had_arrived_whatever_was_acknowledged() {
     server.packet(50.0, 0);
     let alone = server.told();
     assert_eq!((alone.recovery.spurious, alone.recovery.in_vain_bytes), (Some(0), Some(0)));
-    assert!(about(alone, "losses").contains("; none of them was acknowledged after all"));
+    assert!(
+        about(alone, "losses").contains("; none of them was acknowledged by the end of the log")
+    );
     let mut client = Log::of("client");
     client.event(0.0, "http:frame_created", REQUEST);
     (0..4).for_each(|it| client.data(20.0, "packet_received", it, 1200 * it));
@@ -357,7 +359,9 @@ fn all_packets_after_the_path_died_never_arrived() {
         let mut client = Log::of("client");
         client.event(0.0, "http:frame_created", REQUEST);
         (0..4).for_each(|it| client.data(10.0, "packet_received", it, 1200 * it));
-        client.carries(11.0, "packet_sent", 9, last);
+        // The packets that the server's log has.
+        client.carries(0.0, "packet_sent", 900, r#"{"frame_type":"ping"}"#);
+        client.carries(11.0, "packet_sent", 908, last);
         let logs = [client.trace(), server.trace()];
         let summary = Summary::of(&Ends { log: &logs[0], server: Some(&logs[1]) }, None);
         let losses = summary.sentences.into_iter().find(|it| it.about == "losses").unwrap();
@@ -369,4 +373,19 @@ fn all_packets_after_the_path_died_never_arrived() {
     let lost =
         "No packet was declared lost; 4 of 8 1-RTT packets never arrived (50.0 %).".to_owned();
     assert_eq!(told(r#"{"frame_type":"connection_close"}"#), (Some([4, 8]), lost));
+}
+
+/// The timer expires twice, and its probes repeat the Initial and the Handshake packet.
+#[test]
+fn probes_in_two_spaces_are_of_one_timer() {
+    let mut log = Log::server();
+    for (at_ms, number) in [(0.0, 0), (1000.0, 1), (3000.0, 2)] {
+        for (after_ms, kind) in [(0.0, "initial"), (0.1, "handshake")] {
+            let packet = format!(
+                r#"{{"header":{{"packet_type":"{kind}","packet_number":{number}}},"raw":{{"length":1200}},"frames":[{{"frame_type":"crypto","offset":0,"length":300}}]}}"#
+            );
+            log.event(at_ms + after_ms, "transport:packet_sent", &packet);
+        }
+    }
+    assert_eq!(log.told().recovery.probe_timeouts, 2);
 }
