@@ -156,6 +156,18 @@ struct Here<'a> {
     problems: &'a mut Problems,
 }
 
+/// Whether this is a path and query that every version of HTTP can carry.
+fn is_target(url: &str) -> bool {
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
+    let is_of_query = |byte: u8| byte.is_ascii_graphic() && !b"\"#<>".contains(&byte);
+    path.starts_with('/') && path.bytes().all(is_of_path) && query.bytes().all(is_of_query)
+}
+
+/// Whether the byte needs no percent-encoding in a path.
+pub(crate) fn is_of_path(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"#<>`".contains(&byte)
+}
+
 impl Here<'_> {
     fn wrong(&mut self, key: &str, cause: impl Into<String>) {
         self.problems.add(format!("resources[{}].{key}", self.index), cause);
@@ -166,11 +178,11 @@ impl Here<'_> {
         if it.id != self.index {
             self.wrong("id", format!("is {}; it must be the index, {}", it.id, self.index));
         }
-        let printable = it.url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
-        if !it.url.starts_with('/') || !printable || it.url.len() > URL_BYTES_MAX {
+        if !is_target(&it.url) || it.url.len() > URL_BYTES_MAX {
             let cause = format!(
-                "must be a path that begins with a slash: printable ASCII, percent-encoded, \
-                 without fragment, at most {URL_BYTES_MAX} bytes"
+                "must be a path that begins with a slash: printable ASCII, percent-encoded (`<`, `>`, \
+                 a backtick in the path and a quotation mark in the query, too), without fragment, at \
+                 most {URL_BYTES_MAX} bytes"
             );
             self.wrong("url", cause);
         }

@@ -62,6 +62,9 @@ fn wrong_identities() -> Vec<Wrong> {
             true,
         ),
         ("/resources/1/url", json!("/a b"), "resources[1].url: must be a path", true),
+        ("/resources/1/url", json!("/a`b"), "resources[1].url: must be a path", true),
+        ("/resources/1/url", json!("/a?b=<c>"), "resources[1].url: must be a path", true),
+        ("/resources/1/url", json!("/a?b=\"c\""), "resources[1].url: must be a path", true),
         (
             "/resources/1/url",
             json!("/b.js"),

@@ -3,6 +3,7 @@
 
 use super::derive::{finish_as_stated, mime_for, typical_bytes};
 use super::{FileSize, ImportError, Imported, Recording, refuse};
+use crate::check::is_of_path;
 use crate::page::{Event, Origin, Page, PageResource, Script, SourceKind, Trigger};
 use captures::within_limit;
 use schedulers::Kind;
@@ -117,7 +118,7 @@ fn resource(id: usize, path: &str, metadata: &Metadata) -> PageResource {
 fn url_of(path: &str) -> String {
     let mut url = String::from("/");
     for byte in path.trim_start_matches('/').bytes() {
-        if byte.is_ascii_graphic() && byte != b'#' {
+        if is_of_path(byte) && byte != b'"' {
             url.push(char::from(byte));
         } else {
             let _ = write!(url, "%{byte:02X}");
