@@ -241,7 +241,9 @@ fn the_qlog_commands_print_what_their_schemas_say() {
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
     let again = directory.path().join("again.sqlog");
-    std::fs::copy(&client, &again).expect("a copy of the log");
+    let text = std::fs::read_to_string(&client).expect("a log");
+    // A copy would be the same run.
+    std::fs::write(&again, text.replace("\"time\":61.", "\"time\":60.")).expect("another run");
     let again = again.to_str().expect("UTF-8");
     let runs =
         [(&[&*client, &*server][..], false), (&[&*client], false), (&[&*client, again], true)];
