@@ -57,8 +57,8 @@ pub struct Options {
     pub migration: Option<migration::Policy>,
     /// The port to announce by `alt-svc`, without which Chromium sends few requests at a time.
     pub alt_svc_port: Option<u16>,
-    /// How long a browser's connection over HTTP/2 has no response in progress before the browser learns of that port. In the middle of
-    /// a page, it would request the rest over a second connection, and no order holds between the two.
+    /// How long a browser requests nothing over HTTP/2, after all responses, before it learns of that port. In the middle of a page, it
+    /// would request the rest over a second connection, and no order holds between the two.
     pub alt_svc_silence: Duration,
     /// The clock of the `date` field (RFC 9110, 6.6.1). `None`: the server adds no such field, as in studies, whose bytes must
     /// not depend on the day.

@@ -4,7 +4,7 @@
 //! (`write_order.rs`).
 
 use super::activity::{Activity, now};
-use super::announcement::Announcement;
+use super::announcement::{Announcement, OfBrowser, page_loaded};
 use super::answer::{Ahead, Answer, Guest, Interim, Upload, answer};
 use super::event_loop::{News, Phase};
 use super::intake::{ByTurns, Intake};
@@ -71,20 +71,24 @@ where
     let stream = Joining::new(stream, &announcement);
     let mut connection = builder(&guest.options).handshake(stream).await?;
     let nuisances = Arc::new(Nuisances::new(guest));
-    let mut is_ending = false;
+    let (mut pings, silence) = (connection.ping_pong(), guest.options.alt_svc_silence);
+    let (mut is_ending, mut has_browser) = (false, false);
     loop {
-        let latest = announcement.latest();
         tokio::select! {
             next = next_request(&mut connection, &intake, &nuisances, &order, outlet) => {
                 let Some(next) = next else { return Ok(()) };
                 let (request, respond) = next?;
                 intake.accepted(respond.stream_id().into(), request.headers().len());
                 let writer = order.begin(StreamId(u32::from(respond.stream_id()).into()));
-                let is_withheld = announcement.is_withheld_from(&request, &guest.options);
-                begin(guest, &nuisances, news.clone(), request, respond, writer, is_withheld);
+                let browser = OfBrowser::new(&announcement, &request);
+                has_browser |= browser.is_some();
+                begin(guest, &nuisances, news.clone(), request, respond, writer, browser);
             }
             () = nuisances.too_many.notified() => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
-            () = order.silence(latest), if latest.is_some() => announcement.fall_due(),
+            () = page_loaded(&order, &announcement, pings.as_mut(), silence), if has_browser => {
+                has_browser = false;
+                announcement.fall_due();
+            }
             () = news.reached(Phase::Draining), if !is_ending => {
                 is_ending = true;
                 guest.activity.drain(now());
@@ -123,7 +127,7 @@ where
     .await
 }
 
-/// Starts a task that answers a request. A rejected request leaves nothing behind. `is_withheld`: its head does not announce HTTP/3.
+/// Starts a task that answers a request. A rejected request leaves nothing behind.
 fn begin(
     guest: &Guest,
     nuisances: &Arc<Nuisances>,
@@ -131,7 +135,7 @@ fn begin(
     mut request: hyper::Request<RecvStream>,
     respond: SendResponse<Bytes>,
     writer: Writer,
-    is_withheld: bool,
+    browser: Option<OfBrowser>,
 ) {
     let held = guest.admit(request.headers());
     if held.is_none() {
@@ -141,7 +145,7 @@ fn begin(
     let (guest, nuisances) = (guest.clone(), Arc::clone(nuisances));
     // In a box: a task is moved several times, and this one takes kilobytes.
     tokio::spawn(Box::pin(async move {
-        if answer_one(&guest, request, held, respond, &writer, news, is_withheld).await
+        if answer_one(&guest, request, held, respond, &writer, news, browser).await
             == End::TakenBack
         {
             nuisances.charge(Charge::Nuisances, 1);
@@ -188,7 +192,7 @@ async fn answer_one(
     respond: SendResponse<Bytes>,
     writer: &Writer,
     mut news: News,
-    is_withheld: bool,
+    browser: Option<OfBrowser>,
 ) -> End {
     let (head, upload) = request.into_parts();
     let respond = Mutex::new(respond);
@@ -202,7 +206,7 @@ async fn answer_one(
         _ = poll_fn(|it| respond.lock().poll_reset(it)) => return End::TakenBack,
     };
     let Answer { mut head, source, mut report } = answer;
-    if is_withheld {
+    if browser.is_some_and(|it| it.is_withheld(head.status(), &guest.options)) {
         head.headers_mut().remove(ALT_SVC);
     }
     let is_tunnel = report.is_tunnel;

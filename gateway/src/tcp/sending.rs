@@ -110,8 +110,9 @@ impl<S: AsyncWrite + Unpin> Joining<S> {
         }
         while !self.begun.is_empty() {
             let count = ready!(Pin::new(&mut self.stream).poll_write(context, &self.begun))?;
-            self.begun.drain(..count);
             self.unflushed = Unflushed::OfLastTurn;
+            // Its memory goes with the last part.
+            self.begun = self.begun.split_off(count);
         }
         Poll::Ready(Ok(()))
     }
@@ -160,6 +161,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Joining<S> {
         }
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
         self.unflushed = Unflushed::Nothing;
+        // One that fell due meanwhile has no other occasion.
+        ready!(self.poll_announce(context))?;
+        if self.unflushed != Unflushed::Nothing {
+            ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+            self.unflushed = Unflushed::Nothing;
+        }
         Poll::Ready(Ok(()))
     }
 
@@ -339,5 +346,16 @@ mod tests {
         stream.stream.room = 100;
         assert!(turn(&mut stream, b"next"));
         assert_eq!(stream.stream.writes.concat(), b"endannouncednext");
+    }
+    #[test]
+    fn an_announcement_that_falls_due_while_a_flush_waits_goes_with_it() {
+        let mut context = Context::from_waker(Waker::noop());
+        let announcement = Arc::new(Announcement::due(b"announced"));
+        let mut stream = Joining::new(system(100), &announcement);
+        stream.unflushed = Unflushed::OfLastTurn;
+        let mut stream = Pin::new(&mut stream);
+        assert!(stream.as_mut().poll_flush(&mut context).is_ready());
+        assert_eq!(stream.stream.writes.concat(), b"announced");
+        assert_eq!(stream.stream.flushes, 2);
     }
 }

@@ -22,11 +22,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
-use tokio::time::sleep_until;
+use tokio::sync::Notify;
 
 pub(super) struct WriteOrder {
     options: Arc<Options>,
     state: Mutex<State>,
+    /// No response is in progress any more.
+    idle: Notify,
 }
 
 struct State {
@@ -46,8 +48,6 @@ struct State {
     early_updates: BTreeMap<StreamId, Signal>,
     /// The task that writes to the system.
     connection: Waker,
-    /// Since when no response is in progress, if one ever was.
-    idle_since: Option<Instant>,
 }
 
 /// A response, from its request to its end.
@@ -121,9 +121,9 @@ impl WriteOrder {
             last: None,
             early_updates: BTreeMap::new(),
             connection: Waker::noop().clone(),
-            idle_since: None,
         };
-        Arc::new(Self { options: Arc::clone(options), state: Mutex::new(state) })
+        let (options, state) = (Arc::clone(options), Mutex::new(state));
+        Arc::new(Self { options, state, idle: Notify::new() })
     }
 
     pub(super) fn signalled(&self, signal: Signal) {
@@ -135,20 +135,17 @@ impl WriteOrder {
         let mut state = self.state.lock();
         state.last = state.last.max(Some(stream));
         state.responses.insert(stream, Progress::default());
-        state.idle_since = None;
         Writer { stream, order: Arc::clone(self) }
     }
 
-    /// Waits until no response has been in progress for so long that the page has loaded, or until this time.
-    pub(super) async fn silence(&self, latest: Option<Instant>) {
+    /// Waits until no response is in progress.
+    pub(super) async fn idle(&self) {
         loop {
-            let since = self.state.lock().idle_since.unwrap_or_else(now);
-            let end = since + self.options.alt_svc_silence;
-            let end = latest.map_or(end, |it| end.min(it));
-            if end <= now() {
+            let idle = self.idle.notified();
+            if self.state.lock().responses.is_empty() {
                 return;
             }
-            sleep_until(end.into()).await;
+            idle.await;
         }
     }
 
@@ -413,7 +410,7 @@ impl Drop for Writer {
         let mut state = self.order.state.lock();
         state.responses.remove(&self.stream);
         if state.responses.is_empty() {
-            state.idle_since = Some(now());
+            self.order.idle.notify_waiters();
         }
         state.turns.forget(self.stream);
         state.call(Call::Close(self.stream));
