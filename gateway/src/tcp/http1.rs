@@ -8,7 +8,7 @@ use super::response_report::ResponseReport;
 use super::source::{Broken, Source};
 use super::tunnel::{Entrance, Tunnel};
 use super::versions::OneVersion;
-use crate::limits::WHOLE_BODY_WITHIN;
+use crate::limits::{PIECE_BYTES, WHOLE_BODY_WITHIN};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -257,7 +257,7 @@ enum Sent {
     All,
 }
 
-/// Sends `count` bytes once the library takes some. `None`: the client has disconnected, or the rest will not arrive.
+/// Sends a piece of the `count` bytes that are ready, once the library takes some. `None`: the client has disconnected, or the rest will not arrive.
 async fn send_piece(
     source: &mut Source,
     count: usize,
@@ -269,7 +269,7 @@ async fn send_piece(
         place.send(Piece::End(source.trailers()));
         return Some(Sent::All);
     }
-    let bytes = source.take(count, &guest.waiting).await.ok()?;
+    let bytes = source.take(count.min(PIECE_BYTES), &guest.waiting).await.ok()?;
     if source.is_over() {
         place.send(Piece::Last(bytes));
         return Some(Sent::All);

@@ -71,11 +71,11 @@ impl Source {
         }
     }
 
-    /// Waits until there is more, and returns the number of bytes, at most [`PIECE_BYTES`]. 0: that was all.
+    /// Waits until there is more, and returns the number of bytes that are ready. 0: that was all.
     pub(super) async fn ready(&mut self) -> Result<usize, Broken> {
         match self {
-            Self::Site(it) => Ok(it.piece().await),
-            Self::Backend(it) => it.piece().await,
+            Self::Site(it) => Ok(it.ready_bytes().await),
+            Self::Backend(it) => it.ready_bytes().await,
         }
     }
 
@@ -101,7 +101,7 @@ impl OfBackend {
         Self { coming, news, _room: room, come: Bytes::new(), trailers: HeaderMap::new() }
     }
 
-    async fn piece(&mut self) -> Result<usize, Broken> {
+    async fn ready_bytes(&mut self) -> Result<usize, Broken> {
         while self.come.is_empty() {
             match self.coming.next(PIECE_BYTES) {
                 Some(Next::Body(bytes)) => self.come = bytes.into(),
@@ -119,13 +119,13 @@ impl OfBackend {
 }
 
 impl OfSite {
-    /// The number of ready bytes, at most a piece.
-    async fn piece(&self) -> usize {
+    /// All that is ready, so that a response keeps its turn until its last byte.
+    async fn ready_bytes(&self) -> usize {
         if self.offset >= self.body.bytes() {
             return 0;
         }
         let ready = self.ready().await - self.offset;
-        usize::try_from(ready).map_or(PIECE_BYTES, |it| it.min(PIECE_BYTES))
+        usize::try_from(ready).unwrap_or(usize::MAX)
     }
 
     async fn take(&mut self, count: usize, waiting: &Waiting) -> Result<Bytes, Broken> {

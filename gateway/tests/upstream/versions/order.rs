@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A frame of a response that has enough bytes.
 const PIECE: u64 = 16_128;
 
-/// Answers `/KIND/PIECES`.
+/// Answers `/KIND/PIECES`, or `/KIND/PIECES+BYTES`.
 struct Pieces;
 
 impl Site for Pieces {
@@ -25,8 +25,10 @@ impl Site for Pieces {
 }
 
 fn known(path: &str) -> (Resource, u64) {
-    let (kind, pieces) = path[1..].split_once('/').expect("a kind");
-    let bytes = PIECE * pieces.parse::<u64>().expect("a number");
+    let (kind, size) = path[1..].split_once('/').expect("a kind");
+    let (pieces, more) = size.split_once('+').unwrap_or((size, "0"));
+    let number = |it: &str| it.parse::<u64>().expect("a number");
+    let bytes = PIECE * number(pieces) + number(more);
     let kind = Kind::named(kind).expect("a kind");
     (Resource { kind, body_bytes: Some(bytes), ..Resource::default() }, bytes)
 }
@@ -199,6 +201,15 @@ fn the_priority_field_places_a_response_9218_5() {
     assert_eq!(order_of("rfc9218", &all, 0, &[]), "A,C,C,D,D,A,A,B,B,B");
     let equal = [with("/image/3", "u=3, i"), with("/image/2", "u=3, i")];
     assert_eq!(order_of("rfc9218", &equal, 0, &[]), "A,A,B,A,B");
+}
+
+/// A style sheet of 32 KB waited with its last bytes for a piece of an image.
+#[test]
+fn the_last_bytes_of_a_response_go_before_less_urgent_ones() {
+    let with = |path, priority| Asked { path, priority, place: None };
+    let all = [with("/html/0+2900", "u=0"), with("/css/2+451", "u=0"), with("/image/2", "u=2, i")];
+    let order = order_of("rfc9218", &all, 0, &[]);
+    assert_eq!(order, "A,B,B,B,C,C,C");
 }
 
 #[test]
