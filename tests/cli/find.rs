@@ -369,16 +369,16 @@ fn a_recording_is_read_and_its_assumptions_are_said() {
 #[test]
 fn where_no_load_finishes_nothing_is_known_and_the_first_cause_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
-    // A path that no browser sends: the server refuses it.
-    let page = folder.path().join("odd.json").display().to_string();
-    let text = corpus::bundled_text("davies-meenan").expect("bundled");
-    fs::write(&page, text.replace("/top.js", "/top`.js")).expect("written");
-    let output = utmost(&["find", &page, "--networks", "3g", "--export", "nginx"]).output();
-    let output = output.expect("the program runs");
+    let network = folder.path().join("dead.toml").display().to_string();
+    let text = "rate = 1e6\ndelay_ms = 10\nqueue = \"unlimited\"\nblackhole = { windows_ms = [[200, 1e9]] }\n";
+    fs::write(&network, text).expect("written");
+    let search = ["find", "davies-meenan", "--networks", &network, "--export", "nginx"];
+    let output = utmost(&search).output().expect("the program runs");
     assert_eq!(output.status.code(), Some(3));
     let shown = String::from_utf8(output.stdout).expect("UTF-8").replace("\n# ", " ");
     for words in [
-        "Unknown: too few loads finished. The first that failed, of davies-meenan on 3g: /top`.js: ",
+        "Unknown: too few loads finished. The first that failed, of davies-meenan on ",
+        "dead.toml: connection lost: nothing arrived for too long.",
         "Nothing is known. ",
         "Nothing is known, so there is nothing to paste.",
     ] {
