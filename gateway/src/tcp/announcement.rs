@@ -4,10 +4,11 @@
 //! discovers late then wait for a handshake, and both connections share the link, so none of our orders holds between them. So the heads
 //! of its responses do not announce HTTP/3. A frame does (RFC 7838, 4), once the page has loaded.
 
-use super::activity::now;
+use super::activity::{Activity, now};
 use super::write_order::WriteOrder;
 use h2::{Ping, PingPong};
 use hyper::StatusCode;
+use hyper::header::HeaderName;
 use hyper::http::uri::Authority;
 use parking_lot::Mutex;
 use server::{Options, head};
@@ -24,8 +25,8 @@ const LATEST: Duration = Duration::from_secs(30);
 /// The longest origin that is announced. Names of hosts are shorter.
 const ORIGIN_BYTES: usize = 300;
 
-/// In this field, every browser says what it needs a response for.
-const OF_BROWSERS: &str = "sec-fetch-dest";
+/// In this field, every browser says what it needs a response for. Parsing the name for each request would cost more than the look-up.
+const OF_BROWSERS: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// The announcement to a connection's browser.
 #[derive(Default)]
@@ -68,7 +69,8 @@ impl OfBrowser {
         Some(Self { announcement: Arc::clone(announcement), origin })
     }
 
-    /// Whether the head with this status must not announce HTTP/3, because a frame will. The frame is for the origin of the first response alone.
+    /// Whether the head with this status must not announce HTTP/3, because a frame will. The frame is for the origin of the first
+    /// response alone.
     pub(super) fn is_withheld(&self, status: StatusCode, options: &Options) -> bool {
         let is_of_origin =
             !matches!(status, StatusCode::BAD_REQUEST | StatusCode::MISDIRECTED_REQUEST);
@@ -97,7 +99,7 @@ impl Announcement {
         }
     }
 
-    /// Waits until it cannot wait for the end of the page.
+    /// Waits until the announcement must be made, even if the page has not loaded.
     async fn too_late(&self) {
         loop {
             match self.latest() {
@@ -134,16 +136,19 @@ impl Announcement {
     }
 }
 
-/// Waits until the client has had all responses for so long that its page has loaded, or until the announcement cannot wait. A new
-/// request begins this anew.
+/// Waits until the client has had all responses for so long that its page has loaded, or until the announcement must be made
+/// anyway. A new request begins this anew.
 pub(super) async fn page_loaded(
     order: &WriteOrder,
+    activity: &Activity,
     announcement: &Announcement,
     pings: Option<&mut PingPong>,
     silence: Duration,
 ) {
     let loaded = async {
         order.idle().await;
+        // The library sends a ping before the bytes that it still has.
+        activity.flushed().await;
         let Some(pings) = pings.filter(|_| announcement.latest().is_some()) else {
             return pending().await;
         };

@@ -257,7 +257,8 @@ enum Sent {
     All,
 }
 
-/// Sends a piece of the `count` bytes that are ready, once the library takes some. `None`: the client has disconnected, or the rest will not arrive.
+/// Sends a piece of the `count` bytes that are ready, once the library takes some. `None`: the client has disconnected, or the rest will
+/// not arrive.
 async fn send_piece(
     source: &mut Source,
     count: usize,

@@ -85,7 +85,9 @@ where
                 begin(guest, &nuisances, news.clone(), request, respond, writer, browser);
             }
             () = nuisances.too_many.notified() => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
-            () = page_loaded(&order, &announcement, pings.as_mut(), silence), if has_browser => {
+            () = page_loaded(&order, &guest.activity, &announcement, pings.as_mut(), silence),
+                if has_browser =>
+            {
                 has_browser = false;
                 announcement.fall_due();
             }
